@@ -97,7 +97,7 @@ def config(query: dict[str, Any]) -> Response:
 @blueprint.route("/aspects", methods=["POST"])
 @blueprint.arguments(AspectsParams(), location="query")
 @blueprint.requires({})
-@blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
+@blueprint.alt_response(200, schema=_INGESTED, description="Recorded durably, or checked in a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_proposals(query: dict[str, Any]) -> Response:
     """Record a proposal, a batch of proposals, or a file of proposals, events or query parser output."""
@@ -114,7 +114,7 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
 @blueprint.route("/entities", methods=["POST"])
 @blueprint.arguments(EntitiesParams(), location="query")
 @blueprint.requires({})
-@blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
+@blueprint.alt_response(200, schema=_INGESTED, description="Recorded durably, or checked in a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_snapshots(query: dict[str, Any]) -> Response:
     """Record snapshots of metadata change events; a deletion is counted and removes nothing."""
@@ -133,7 +133,7 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
 @blueprint.route("/openapi/v3/entity/<name:entity>", methods=["POST", "PATCH"])
 @blueprint.arguments(OpenApiParams(), location="query")
 @blueprint.requires({})
-@blueprint.alt_response(200, schema=_ENTITIES, description="Recorded, durably; or a dry run")
+@blueprint.alt_response(200, schema=_ENTITIES, description="Recorded durably, or checked in a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def upsert(query: dict[str, Any], entity: str) -> Response:
     """Record entities with their aspects; with PATCH, the lineage that JSON patches add to them."""

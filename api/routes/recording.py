@@ -67,7 +67,7 @@ DOCUMENT = responses.route_path(f"{_NAMESPACE_PATH}/{NATIVE.route}")
 _TEXT = {"type": "string"}
 _DRY_RUN = (
     "A run id that another program recorded is 409, unless `replace=true`. "
-    "With `dryRun=true` nothing is stored, and the answer is what would be recorded."
+    "With `dryRun=true` nothing is stored, and the answer shows the result of recording."
 )
 _NOT_COMPARED = FieldError("run.run", "not compared with recorded runs: the store does not answer")
 

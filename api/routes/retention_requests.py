@@ -29,7 +29,9 @@ _ACCEPTED = "Stored, durably: no question shows these runs; a retention job dele
 class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
     """A request, and how many runs it is about."""
 
-    namespace: Annotated[str, msgspec.Meta(description="Of a request about one dataset")] = ""
+    namespace: Annotated[
+        str, msgspec.Meta(description="Namespace of the dataset, for a request about one dataset")
+    ] = ""
     name: str = ""
     before_ms: Annotated[int, msgspec.Meta(description="Milliseconds since 1970")] = msgspec.field(
         name="before"
@@ -37,7 +39,9 @@ class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
     dry_run: bool
     runs: Annotated[
         int,
-        msgspec.Meta(description="Runs that are shown now and not after the request; at least, if truncated"),
+        msgspec.Meta(
+            description="Runs that are shown now and not after the request (a lower bound if truncated)"
+        ),
     ]
     truncated: bool
     truncated_by: tuple[str, ...] = ()

@@ -101,7 +101,9 @@ def _check_site(req: Request, hosts: AllowedHosts) -> None:
     # Who follows a link sees the answer; the page with the link does not.
     is_link = req.method == "GET" and req.headers.get("Sec-Fetch-Dest") == "document"
     if not is_link:
-        raise Forbidden("a page of another site may not ask here; FLL_CORS_ORIGINS lists those that may")
+        raise Forbidden(
+            "a page of another site may not send requests here; list trusted origins in FLL_CORS_ORIGINS"
+        )
 
 
 def _check_request(req: Request, hosts: AllowedHosts) -> None:
@@ -119,4 +121,4 @@ def _check_request(req: Request, hosts: AllowedHosts) -> None:
         raise Forbidden(f"a page of origin {origin[:100]!r} may not change anything here; {_ADVICE}")
 
 
-_ADVICE = "name it in FLL_ALLOWED_HOSTS if it is a name of this server, such as that of its proxy"
+_ADVICE = "add it to FLL_ALLOWED_HOSTS if it is a name of this server or of its proxy"

@@ -34,7 +34,7 @@ def describe(losses: Losses) -> str:
     """Return how many executions were lost, and why, as a text for logs and errors; "" if none were."""
     texts = []
     if losses.unwritten:
-        texts.append(f"{losses.unwritten} executions of this application: its spool was full")
+        texts.append(f"{losses.unwritten} executions of this application, because the spool was full")
     if losses.unseen:
         # Not all executions write, but what those were that Spark dropped is not known.
         texts.append(

@@ -274,7 +274,7 @@ def _period(text: str, zone: ZoneInfo) -> WindowText:
         option = "--start" if any(item.startswith("now") for item in meant) else "--window"
         advice = f"did you mean {option} {' or '.join(meant)}?"
         if not meant:
-            advice = "give 2026-11-01, 2026-11, today or yesterday; or --start and --end"
+            advice = "give 2026-11-01, 2026-11, today or yesterday, or use --start and --end"
         raise InvalidQuery([FieldError("window", f"{text[:100]!r} is not a day or month: {advice}")])
     return WindowText(*bounds, zone=zone.key)
 
@@ -360,7 +360,7 @@ class Target:
         if not settings.server.startswith(config.SERVER_SCHEMES):
             shown = config.without_credentials(settings.server)
             raise ConfigurationError(
-                f"FLL_SERVER={shown!r} is not the URL of a server; one looks like http://host:port"
+                f"FLL_SERVER={shown!r} is not the URL of a server: expected http://host:port"
             )
         return settings.server
 

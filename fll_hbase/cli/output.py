@@ -155,7 +155,7 @@ def _screen(below: Sequence[str]) -> Screen | None:
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
     """Yield the lines of CSV of an answer that has rows. Raises TypeError for another one."""
     if not isinstance(answer, TableAnswer):
-        raise TypeError(f"{type(answer).__name__} is no table")
+        raise TypeError(f"{type(answer).__name__} is not a table")
     yield from csv_lines(answer)
 
 

@@ -15,7 +15,7 @@ _SUFFIXES = {
     ".py .ipynb .scala .jar": "a program: `fll capture run` records what it does in Spark",
     ".csv .tsv .parquet .orc .avro .xlsx": "data: record the run that writes it",
     ".yaml .yml .xml .toml": "not JSON: FILE has documents, events or proposals as JSON",
-    ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it; only gzip is read as it is",
+    ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it first (gzip alone is read without unpacking)",
 }
 """Endings of names, and what a file with one is."""
 

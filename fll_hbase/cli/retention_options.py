@@ -85,4 +85,4 @@ def compaction_hint(store: str) -> str:
     if not store.startswith(hbase_url.SCHEME):
         return ""
     table = hbase_url.parse_url(store).table
-    return f"HBase frees it with the next major compaction; in its shell: major_compact '{table}'"
+    return f"HBase frees it with the next major compaction (HBase shell: major_compact '{table}')"

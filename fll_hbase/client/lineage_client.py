@@ -25,11 +25,11 @@ def truncation_hint(bounds: Iterable[str]) -> str:
     # An answer must not look complete when it is not (docs/develop/decisions/0008-bounded-answers.md).
     bounds = list(bounds)
     if bounds == ["hidden"]:
-        return "it leads to datasets that you may not see; the role reader on their namespaces shows them"
+        return "parts are hidden: you lack the role `reader` on their namespaces"
     if bounds == [DAMAGED]:
-        return "damaged rows are left out; the log of the server names them, `fll store check` all of them"
+        return "damaged rows are left out: see the log of the server, or run `fll store check` for all"
     names = ", ".join(bounds)
-    return f"bounded by {names}; ask a shorter window, or raise that setting" if names else ""
+    return f"truncated by {names}: use a shorter window or raise the setting" if names else ""
 
 
 class LineageClient(ABC):

@@ -136,7 +136,9 @@ def _result(
     if len(runs) < len(recorded):
         return next(answer for answer in recorded if isinstance(answer, LineageError))
     refused = [answer for answer in stated if isinstance(answer, LineageError)]
-    warnings = (FieldError("inputs", f"what it states is not recorded: {error}") for error in refused)
+    warnings = (
+        FieldError("inputs", f"metadata of this dataset is not recorded: {error}") for error in refused
+    )
     untagged = ErrorList(_tag_warnings(store, document.metadata))
     return RecordResult(runs, document.metadata, (*document.warnings, *warnings, *untagged))
 

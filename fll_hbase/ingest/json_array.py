@@ -37,7 +37,7 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[ArrayItem
         if scanner.fault:
             break
     if not scanner.fault and not scanner.is_ended:
-        scanner.fault = "the array does not end; its last item was not read"
+        scanner.fault = "the array does not end; the last item was not read"
     if scanner.fault:
         yield ArrayItem(scanner.line, None, scanner.fault)
 

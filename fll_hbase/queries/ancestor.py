@@ -245,7 +245,7 @@ class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
     """
 
     path: ClassVar[str] = f"{_PATH}/fields/{{field}}/operations"
-    result: ClassVar[str] = "Those of the newest run first"
+    result: ClassVar[str] = "Operations of the newest run first"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorOperationsAnswer]:
         """Return the operations. Raises NotFound for names that were never recorded."""

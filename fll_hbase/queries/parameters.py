@@ -156,17 +156,22 @@ def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = No
     if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
         return ""
     bounds = f"{least} or more" if maximum is None else f"from {least} to {maximum}"
-    return f"{count!r} is not possible; it is {bounds}"
+    return f"invalid value {count!r}: expected {bounds}"
 
 
 def flag_fault(flag: Any) -> str:
     """Return what is wrong with a flag; "" if nothing."""
-    return "" if isinstance(flag, bool) else f"{flag!r} is not possible; it is True or False"
+    return "" if isinstance(flag, bool) else f"invalid value {flag!r}: expected True or False"
 
 
 def word_fault(word: Any, words: tuple[str, ...]) -> str:
     """Return the error text of a word that is not among `words`; "" if it is."""
-    return "" if word in words else f"{word!r} is not possible; it is {', '.join(words)}"
+    return "" if word in words else f"invalid value {word!r}: expected {_alternatives(words)}"
+
+
+def _alternatives(words: tuple[str, ...]) -> str:
+    """Return words as "a, b or c"."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def name_fault(name: Any) -> str:

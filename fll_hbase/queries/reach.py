@@ -46,8 +46,8 @@ ReachByDirection: TypeAlias = Mapping[Direction, results.Reach]
 """What is within reach of one field, by direction."""
 
 _IN_ORDER = msgspec.Meta(
-    description="Whether the order of the runs in the window allows a value to have passed here;"
-    " left out if the time of the request ended before that was known"
+    description="True if the order of the runs in the window allows a value to pass this edge;"
+    " absent if the request ran out of time before this was computed"
 )
 
 
@@ -124,13 +124,11 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     table: ClassVar[TableShape] = reach_formats.TABLE
 
     level: Annotated[
-        int | None, About("Greatest number of hops; default `FLL_LEVEL_MAX` of the server", minimum=1)
+        int | None, About("Greatest number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
     ] = None
     direction: Literal["backward", "forward", "both"] = "backward"
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
-    causal: Annotated[
-        bool, About("Only what a value can have taken, by the starts of the runs on its way")
-    ] = False
+    causal: Annotated[bool, About("Follow an edge only if the upstream run started first")] = False
     counts: Annotated[bool, About("Count the runs of each edge, which reads all of them")] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ReachAnswer]:

@@ -71,7 +71,9 @@ class RunHead(Body, frozen=True, kw_only=True):
         msgspec.Meta(description="Left out where no end was recorded and the last event is a day old"),
     ] = None
     parent: Annotated[str | None, msgspec.Meta(description="The run that started this one")] = None
-    last_event_time: Annotated[int | None, msgspec.Meta(description="Of a run without a recorded end")] = None
+    last_event_time: Annotated[
+        int | None, msgspec.Meta(description="Time of the last event, for a run without a recorded end")
+    ] = None
 
 
 class RunOfProgram(RunHead, frozen=True, kw_only=True):

@@ -54,7 +54,7 @@ class Search(Paged, Query[HitsAnswer]):
     text: Annotated[str, About("Part of a name, in any case", name="q", minimum=1)]
     kind: Annotated[
         Literal["", "endpoint", "field"],
-        About("Only datasets (`endpoint`), or only fields; default both"),
+        About("Only datasets (`endpoint`) or only fields (default: both)"),
     ] = dataclasses.field(default="", kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[HitsAnswer]:

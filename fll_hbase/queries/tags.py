@@ -84,7 +84,7 @@ class FieldTagsAnswer(WindowBody, frozen=True, kw_only=True):
     tags: tuple[InheritedTag, ...]
     changeable: Annotated[
         bool,
-        msgspec.Meta(description="False if the principal may not put and remove tags; else left out"),
+        msgspec.Meta(description="False if the principal may not put and remove tags, absent otherwise"),
     ] = True
     truncated: bool | None = None
     truncated_by: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         bool, About("Include the tags of fields upstream, over direct edges, in the window")
     ] = False
     level: Annotated[
-        int | None, About("Greatest number of hops; default `FLL_LEVEL_MAX` of the server", minimum=1)
+        int | None, About("Greatest number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
     ] = None
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:

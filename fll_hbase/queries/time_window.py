@@ -37,7 +37,7 @@ def zone_fault(name: str) -> str:
         ZoneInfo(name)
     # ZoneInfo reads a file of that name: a folder is an OSError, `../x` and NUL a ValueError.
     except (KeyError, OSError, ValueError):
-        return f"{name[:100]!r} is not a time zone; one looks like Europe/Berlin or UTC"
+        return f"{name[:100]!r} is not a time zone: expected a name such as Europe/Berlin or UTC"
     return ""
 
 
@@ -116,7 +116,7 @@ def _iso_seconds(match: re.Match[str]) -> Fraction:
     try:
         time = datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{match['zone'] or 'Z'}")
     except ValueError as error:
-        raise ValueError(f"{match[0]!r} is no date or time of the calendar: {error}") from error
+        raise ValueError(f"{match[0]!r} is not a date or time of the calendar: {error}") from error
     elapsed = time - _EPOCH
     return elapsed.days * 86_400 + elapsed.seconds + Fraction(f"0{match['fraction'] or ''}")
 
@@ -129,7 +129,7 @@ def _not_a_time(text: str) -> str:
         " `2026-11-01T06:00:00Z`, `now`, or a sum such as `now-1d+30m` (units s m h d w)"
     )
     # In a query string a plus is a blank (WHATWG URL, 5.1).
-    return f"{detail}; in a URL, `+` is written `%2B`" if " " in text else detail
+    return f"{detail}; write `+` as `%2B` in a URL" if " " in text else detail
 
 
 def epoch_seconds(milliseconds: int) -> str:

@@ -122,7 +122,7 @@ class Delivery:
         """Record a document within the budget, after failures by single attempts. Raises LineageError."""
         blocked_seconds = self._circuit.blocked_seconds()
         if blocked_seconds:
-            raise CircuitOpen(f"the server did not answer; it is tried again in {blocked_seconds:.0f} s")
+            raise CircuitOpen(f"the server did not answer; the next attempt is in {blocked_seconds:.0f} s")
         was_open = self._circuit.is_open
         call = _Call(self._circuit.limit_seconds())
         policy = RetryPolicy(timeout_seconds=call.limit_seconds, attempts_max=1 if was_open else None)
@@ -153,8 +153,8 @@ class Delivery:
         """Log that the server fails after `seconds` of waiting, and where runs go meanwhile."""
         fate = f"go to the spool {self._spool_directory}" if self._spool else "are lost"
         _log.warning(
-            "%s. This job waited %.1f s and does not wait any more: runs %s, and are not logged one by one,"
-            " until an attempt succeeds, of which there is one now and then",
+            "%s. Gave up after %.1f s. Further runs %s and are not logged one by one;"
+            " the server is retried from time to time",
             error,
             seconds,
             fate,

@@ -156,7 +156,7 @@ class Spool:
             raise SpoolError(
                 f"the spool {self.path} is full: {len(sizes)} of {self._limits.files_max} files,"
                 f" {sum(sizes)} of {self._limits.bytes_max} bytes, a document of {size} bytes does not fit;"
-                f" `fll replay {self.path}` empties it; or raise FLL_SPOOL_FILES_MAX or FLL_SPOOL_BYTES_MAX"
+                f" run `fll replay {self.path}`, or raise FLL_SPOOL_FILES_MAX or FLL_SPOOL_BYTES_MAX"
             )
         return _Space(max(1, free_files // SHARE), max(size, free_bytes // SHARE))
 

@@ -234,7 +234,7 @@ def convert(name: str, value: str | int) -> str | int:
     least, greatest = _BOUNDS.get(name, (0, None))
     if number < least or (greatest is not None and number > greatest):
         bounds = f"{least} or more" if greatest is None else f"{least} to {greatest}"
-        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not possible; set it to {bounds}")
+        raise ConfigurationError(f"invalid value {PREFIX}{name.upper()}={value!r}: expected {bounds}")
     return number
 
 
@@ -245,6 +245,6 @@ def _convert_text(name: str, value: str) -> str:
         return value
     if value.lower() not in choices:
         raise ConfigurationError(
-            f"{PREFIX}{name.upper()}={value!r} is not possible; it is one of {', '.join(choices)}"
+            f"invalid value {PREFIX}{name.upper()}={value!r}: expected one of {', '.join(choices)}"
         )
     return value.lower()

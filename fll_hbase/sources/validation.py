@@ -17,7 +17,7 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
-HALF = "holds half of a surrogate pair, which no UTF-8 has"
+HALF = "contains a lone surrogate, which UTF-8 cannot encode"
 
 LISTS_PER_LOOK = 8
 """Lists and objects between two looks at the deadline; most have few parts."""

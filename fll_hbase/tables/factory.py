@@ -136,7 +136,7 @@ def canonical_url(url: str) -> str:
 
 def _no_engine(url: str) -> ConfigurationError:
     """Return the error for a URL that is not of any engine."""
-    return ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
+    return ConfigurationError(f"store URL {url!r} names no engine: expected {FORMS}")
 
 
 def import_hbase() -> Any:

@@ -249,7 +249,7 @@ class SqliteTable:
             version, tables, reserved = _select_schema(self._writer_connection())
         if version not in (0, *VERSIONS):
             raise ConfigurationError(
-                f"{self._path} has schema version {version}; this release reads versions 1 and 2"
+                f"{self._path} has schema version {version}, but this release reads versions 1 and 2 only"
             )
         if ("cells" in tables) != (version in VERSIONS) or (tables and version == 0):
             raise ConfigurationError(f"{self._path} belongs to another application: name another file")

@@ -79,7 +79,7 @@ class ReadOnlyFile:
             self._idle.append((state, connection))
             if state.has_log or self._state() == state:
                 return result
-        raise TimeoutError(f"it changed while it was read, {ATTEMPTS_MAX} times")
+        raise TimeoutError(f"the file changed while it was read, {ATTEMPTS_MAX} times")
 
     def close(self) -> None:
         """Close all connections that are not in use."""

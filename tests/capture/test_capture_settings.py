@@ -64,7 +64,7 @@ def test_every_fault_is_in_one_error_by_the_name_under_which_it_was_set() -> Non
     text = str(raised.value)
     for part in (
         "FLL_CAPTURE_BYTES_MAX='much' is not a whole number",
-        "'lineage:8080' of the server is not possible",
+        "'lineage:8080' is not the URL of a server",
         "spark.fll.capture.literals='perhaps' is not a whole number",
         "the namespace '  ' is empty",
     ):

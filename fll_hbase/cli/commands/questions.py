@@ -39,7 +39,7 @@ def questions(*, file: BinaryIO, target: Target) -> None:
         print_err(f"fll: not complete: {answer.incomplete}.")
     failed = sum(item.status >= 400 for item in answer.body.answers)
     if failed:
-        print_err(f"fll: {failed} of {len(listed)} questions have no answer; their status says why.")
+        print_err(f"fll: {failed} of {len(listed)} questions failed; the status of each says why.")
         click.get_current_context().exit(1)
 
 

@@ -173,8 +173,8 @@ def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:
 
 
 _HELP = {
-    "consumption": "Print who read FIELD: the programs and runs, and every field that was made of it.",
-    "provenance": "Print where FIELD comes from: its sources, and the operations that made it.",
+    "consumption": "Print the programs and runs that read FIELD, and every field derived from it.",
+    "provenance": "Print the sources of FIELD, and the operations that made it.",
 }
 _QUERIES: dict[str, type[Consumption] | type[Provenance]] = {
     "consumption": Consumption,

@@ -116,7 +116,7 @@ Examples:
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
 @click.option("--overwrite", is_flag=True, help="Replace an earlier backup at PATH.")
 @click.option(
-    "--damaged", is_flag=True, help="Also copy damaged pages, to rescue what is left; then check the copy."
+    "--damaged", is_flag=True, help="Also copy damaged pages, to rescue the rest. Check the copy afterwards."
 )
 def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> None:
     """Copy the file of a SQLite store, as it is now, to PATH, beside running readers and writers.

@@ -18,7 +18,7 @@ _TAG_COLUMNS = ("tag", "namespace", "name", "field", "at", "by", "description", 
 def tags_table(rows: Sequence[Row], zone: str) -> RenderableType:
     """Render tags, with a column for each member that any of them has; without tags a hint."""
     if not rows:
-        return Text("No tags; `fll tag set NS/NAME.FIELD TAG` gives a field one.")
+        return Text("No tags. Add a tag: `fll tag set NS/NAME.FIELD TAG`.")
     shown = [name for name in _TAG_COLUMNS if any(row.get(name) for row in rows)]
     columns: dict[str | Column, Cell] = {name: member(name) for name in shown}
     if "at" in columns:

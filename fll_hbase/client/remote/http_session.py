@@ -239,7 +239,7 @@ class HttpSession:
             ) from error
         except _INVALID_URL as error:
             raise ConfigurationError(
-                f"{self._displayed_url()!r} is not the URL of a server; one looks like http://host:port"
+                f"{self._displayed_url()!r} is not the URL of a server: expected http://host:port"
             ) from error
         except requests.ReadTimeout as error:
             seconds = f"{self._wait_seconds():g} s"
@@ -339,7 +339,7 @@ class _BearerToken(requests.auth.AuthBase):
         # A file with a token mostly ends with a line feed. The text of the error must not show the token.
         self._token = token.strip()
         if not _TOKEN.fullmatch(self._token):
-            raise ConfigurationError("FLL_TOKEN is not a token: it has characters that no token has")
+            raise ConfigurationError("FLL_TOKEN contains characters that are invalid in a token")
 
     def __call__(self, prepared: requests.PreparedRequest) -> requests.PreparedRequest:
         """Set the Authorization header of a request; return the same request."""

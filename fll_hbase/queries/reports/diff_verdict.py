@@ -54,7 +54,7 @@ def field_verdict(body: Json) -> Sequence[str]:
     """Return what was gained and lost: numbers, names of operations, and whether one window has nothing."""
     counts = "; ".join(text for kind in KINDS if (text := counts_text(body, kind, noun=kind.noun)))
     if not counts:
-        return [_no_difference(body, "it was made in the same ways in both windows")]
+        return [_no_difference(body, "the derivations in both windows are the same")]
     absent = absent_text(body) if is_complete(body) else ""
     sentences = [f"{counts}.", absent or common_text(body)]
     operations = operations_text(body)

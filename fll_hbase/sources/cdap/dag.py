@@ -84,7 +84,7 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
         for member, name in (("from", connection.origin), ("to", connection.target)):
             if name not in names:
                 path = child_path(connection.path, member)
-                yield FieldError(path, f"{name!r} is no stage of this pipeline")
+                yield FieldError(path, f"{name!r} is not a stage of this pipeline")
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:

@@ -129,9 +129,8 @@ class FlattenState:
         self._inputs_left -= count
         if self._inputs_left < 0:
             raise TooLarge(
-                "sinks and stages without operations have too many inputs that no operation names: more than "
-                f"{IMPLIED_INPUTS_MAX} beyond those of schemas; give them operations, or record the pipeline "
-                "in parts"
+                "sinks and stages without operations have too many inputs that no operation or schema names: "
+                f"more than {IMPLIED_INPUTS_MAX}; give them operations, or record the pipeline in parts"
             )
 
     def _count_copies(self, count: int) -> None:

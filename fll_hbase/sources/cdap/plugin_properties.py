@@ -32,7 +32,7 @@ _RESERVED = {
 _LOCAL = re.compile(r"\bvar\s+(\w+)")
 
 
-NOT_KNOWN = "what the stage does is not known from it"
+NOT_KNOWN = "the operations of the stage are unknown"
 """Follows the reason in the warning of a stage whose properties are not understood."""
 
 
@@ -68,7 +68,7 @@ class Properties:
         for item in items:
             if len(item) != length or not all(item):
                 example = ":".join("abc"[:length])
-                raise NotImplied(f"{':'.join(item)[:100]!r} in `{name}` is no item such as `{example}`")
+                raise NotImplied(f"{':'.join(item)[:100]!r} in `{name}` is not an item such as `{example}`")
         return items
 
     def transform(

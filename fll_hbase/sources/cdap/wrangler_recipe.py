@@ -177,7 +177,7 @@ def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | 
         return None
     match = _SED.fullmatch(" ".join(words))
     if match is None:
-        raise NotImplied(f"{' '.join(words)[:100]!r} of columns-replace is no plain text")
+        raise NotImplied(f"{' '.join(words)[:100]!r} of columns-replace is not plain text")
     return _replacement(match["old"], match["new"])
 
 
@@ -188,7 +188,7 @@ def _replacement(old: str, new: str) -> Callable[[str], str]:
     """
     plain = old.removeprefix("^").removesuffix("$")
     if "." in plain:
-        raise NotImplied(f"{old[:100]!r} of columns-replace is no plain text")
+        raise NotImplied(f"{old[:100]!r} of columns-replace is not plain text")
     if plain != old:
         pattern = re.compile(f"{'^' * old.startswith('^')}{re.escape(plain)}{'$' * old.endswith('$')}")
         return lambda name: pattern.sub(new, name)

@@ -189,7 +189,7 @@ def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
     listed: list[DatasetField | Dataset] = list(readable(data.optional_items(name), read))
     # Without any upstream, the entry would say that the field is generated.
     if data.get(name) not in (None, []) and not listed:
-        data.error("none of it can be read", name)
+        data.error("no entry can be read", name)
     return listed
 
 

@@ -59,7 +59,7 @@ def parse_dataset(urn: str) -> Dataset:
     if entity:
         return Dataset(entity[1], entity[2])
     raise ValueError(
-        f"{urn[:200]!r} is no urn of a dataset: urn:li:dataset:(urn:li:dataPlatform:…,name,PROD)"
+        f"{urn[:200]!r} is not an urn of a dataset: urn:li:dataset:(urn:li:dataPlatform:…,name,PROD)"
     )
 
 
@@ -86,7 +86,7 @@ def parse_field(urn: str) -> FieldUrn:
     comma = _end_of_urn(inner)
     if not urn.startswith(_FIELD) or not urn.endswith(")") or comma < 0 or not inner[comma + 1 :]:
         raise ValueError(
-            f"{urn[:200]!r} is no urn of a field: urn:li:schemaField:(<urn of a dataset>,<path>)"
+            f"{urn[:200]!r} is not an urn of a field: urn:li:schemaField:(<urn of a dataset>,<path>)"
         )
     return FieldUrn(parse_dataset(inner[:comma]), decode(inner[comma + 1 :]))
 
@@ -104,7 +104,7 @@ def parse_job(urn: str) -> JobUrn:
     data = _JOB.fullmatch(urn)
     if data is None:
         raise ValueError(
-            f"{urn[:200]!r} is no urn of a job: urn:li:dataJob:(urn:li:dataFlow:(…,…,PROD),name)"
+            f"{urn[:200]!r} is not an urn of a job: urn:li:dataJob:(urn:li:dataFlow:(…,…,PROD),name)"
         )
     orchestrator, flow, cluster, name = map(decode, data.groups())
     return JobUrn(_namespace(orchestrator, cluster), flow, name)

@@ -105,7 +105,7 @@ def read_manifest(artifact: Artifact) -> Manifest:
         if source is not None:
             nodes[unique_id] = source
     if data.get("nodes") and not nodes and not ignored:
-        data.error("none of them can be read", "nodes")
+        data.error("no node can be read", "nodes")
     for member, word in _COUNTED.items():
         ignored[word] += len(data.optional_object(member).members)
     return Manifest(

@@ -71,11 +71,11 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
         )
     # `dbt docs generate` without `--no-compile` overwrites the manifest of the build.
     if run_results.artifact.invocation_id != manifest.artifact.invocation_id:
-        detail = "is another than that of the run results: the SQL may be of another build"
+        detail = "differs from the invocation id of the run results: the SQL may be of another build"
         validator.warning(f"{MANIFEST.member}.metadata.invocation_id", detail)
     for result in run_results.results.values():
         if result.unique_id not in manifest.nodes:
-            detail = f"{result.unique_id!r} is no node of the manifest that can be read; left out"
+            detail = f"{result.unique_id!r} is not a readable node of the manifest; left out"
             validator.warning(result.path, detail)
     warn_of_counts(validator, RUN_RESULTS.member, "not built", run_results.passed_over)
     last_start_ms = max((result.start_ms for result in run_results.results.values()), default=0)

@@ -234,7 +234,7 @@ def read_run(top: Part, namespace: str) -> ProgramRun:
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     start_ms = run.integer("startTime", below=START_LIMIT_MS)
     if start_ms < MILLISECONDS_MIN:
-        run.warning("is before March 1973; it is in milliseconds, are these seconds?", "startTime")
+        run.warning("is before March 1973: expected milliseconds; are these seconds?", "startTime")
     return ProgramRun(
         namespace=namespace,
         application=run.required("application", bytes_max=NAME_BYTES_MAX),

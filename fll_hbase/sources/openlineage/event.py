@@ -82,7 +82,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
         # Without datasets the event describes the job only, and there is nothing to record.
         parsed = part, _static_event(part, time_ms, datasets) if part.mentions else None
     else:
-        top.error("none of run, job and dataset: an event tells of one of them")
+        top.error("missing: an event needs `run`, `job` or `dataset`")
     if validator.errors or parsed is None:
         raise UnreadableDocument(validator.errors)
     part, event = parsed

@@ -193,9 +193,7 @@ def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> st
     if not names:
         return ""
     more = f" and {len(names) - _UNLISTED_MAX} more" if len(names) > _UNLISTED_MAX else ""
-    return (
-        f"it reads what is no dataset of the event, and is left out: {', '.join(names[:_UNLISTED_MAX])}{more}"
-    )
+    return f"left out are tables that the event does not list: {', '.join(names[:_UNLISTED_MAX])}{more}"
 
 
 def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:

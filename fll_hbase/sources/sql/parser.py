@@ -312,7 +312,7 @@ class _StatementParser:
         others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
         if not others:
             return BrokenStatement(error)
-        hint = f"read as {self._facts.name}; it is SQL of {', '.join(others)}: give `dialect`"
+        hint = f"read as {self._facts.name}, but valid in {', '.join(others)}: give `dialect`"
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:

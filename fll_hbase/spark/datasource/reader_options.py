@@ -145,7 +145,7 @@ def parse_store(options: Mapping[str, str]) -> str | None:
         return store
     # A path that went through a catalog was made a URI of Hadoop, and has lost slashes.
     if not is_store_url(path):
-        raise ConfigurationError(f"path {path!r} is not the URL of a store; it looks like {FORMS}")
+        raise ConfigurationError(f"path {path!r} is not the URL of a store: expected {FORMS}")
     if store not in (None, path):
         raise ConfigurationError(f"path {path!r} and option store={store!r} are two stores; give one of them")
     return path

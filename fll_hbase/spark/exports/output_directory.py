@@ -252,7 +252,7 @@ def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> O
         foreign = next(output.foreign_files(parts=parts), None)
         if foreign is not None:
             raise ConfigurationError(
-                f"{path!r} contains {foreign!r}, which no job of ours wrote, or which was changed since:"
+                f"{path!r} contains {foreign!r}, which is not an unchanged file of an export:"
                 " move it elsewhere, or use another directory"
             )
         output.recover()

@@ -68,7 +68,9 @@ class RetentionReport:
         """Return the report as one line: what was or would be deleted, its size in MiB, and the seconds."""
         verb = "would delete" if self.dry_run else "deleted"
         size = f"about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
-        waiting = f"; in the grace period: {_describe(self.waiting)}" if any(self.waiting.values()) else ""
+        waiting = (
+            f"; still in the grace period: {_describe(self.waiting)}" if any(self.waiting.values()) else ""
+        )
         return f"{verb} {_describe(self.counts)}; {size}{waiting}"
 
 

@@ -414,7 +414,9 @@ class ContentCache:
 def _check_exists(checksum: str, row: Row | None, columns: Sequence[bytes]) -> None:
     """Raise ContentMissing if `row`, which was read with these columns, is None or empty."""
     if not row:
-        raise ContentMissing(f"c|{checksum}: a run refers to this content row, which has none of {columns!r}")
+        raise ContentMissing(
+            f"c|{checksum}: a run refers to this content row, which lacks all of {columns!r}"
+        )
 
 
 def _operation_columns(row: Row, graph: bytes) -> tuple[bytes, ...]:

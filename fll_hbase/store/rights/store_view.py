@@ -186,8 +186,8 @@ class CheckedRetention(RetentionRequests):
         self._catalogue.require_dataset(dataset)
         if not all(self._principal.may(Role.ADMIN, name.namespace) for name in self._names(dataset)):
             raise Forbidden(
-                f"this needs the role `admin` on namespace {dataset.namespace!r} and on those of all names"
-                " of the dataset; nothing was changed"
+                f"this needs the role `admin` on namespace {dataset.namespace!r} and on the namespaces of all"
+                " names of the dataset; nothing was changed"
             )
 
 
@@ -372,7 +372,7 @@ class StoreView(LineageStore):
     def content(self, checksum: str) -> Content:
         """Return a content by its checksum. Raises NotFound unless it is visible as a whole."""
         if not self._visible.shows_whole(checksum):
-            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
+            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> returns the checksum of a run")
         return super().content(checksum)
 
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:

@@ -302,7 +302,7 @@ class PendingRecommit(PendingEvents):
 
     def append_again(self) -> None:
         """Raise CorruptRow: the content was deleted, and a re-commit has no document from a client."""
-        raise CorruptRow(f"run {self.run.run!r}: its content is missing; record the run again")
+        raise CorruptRow(f"run {self.run.run!r}: the content is missing; record the run again")
 
 
 @dataclass(slots=True, kw_only=True)

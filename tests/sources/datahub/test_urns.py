@@ -116,7 +116,7 @@ def test_what_is_no_urn_is_reported(urn: str) -> None:
 
 @pytest.mark.parametrize("urn", ["urn:li:schemaField:(urn:li:chart:x,)", "urn:li:schemaField:(a", "x"])
 def test_what_is_no_field_is_reported(urn: str) -> None:
-    with pytest.raises(ValueError, match="is no urn of a field"):
+    with pytest.raises(ValueError, match="is not an urn of a field"):
         urns.parse_field(urn)
 
 

@@ -177,7 +177,7 @@ class TestResolution:
     def test_a_column_of_no_table(self) -> None:
         reading = read("CREATE TABLE o AS SELECT a, colour, a + colour AS m FROM s", schema=TABLES)
         assert direct(reading) == {"o.a": {"s.a"}, "o.m": {"s.a"}}
-        assert "column 'colour': none of 's' is known to have it" in warnings(reading)
+        assert "column 'colour': 's' are not known to contain it" in warnings(reading)
 
     def test_columns_of_the_catalogue(self) -> None:
         catalogue = {"far": ["a", "k"], "other": ["b"]}

@@ -74,6 +74,6 @@ def load(
         report = job.load(spark, paths, target, rejects=rejects, form=input_format)
     print_summary(report.summary(), lambda: str(report), launch.summary)
     if rejects_max.is_exceeded(report.counts.rejected, report.counts.read):
-        raise TooManyRejects(f"more lines are rejected than {rejects_max}; they are in {rejects}")
+        raise TooManyRejects(f"more lines than {rejects_max} were rejected; read them in {rejects}")
     if report.counts.rejected:
         click.get_current_context().exit(PARTIAL)

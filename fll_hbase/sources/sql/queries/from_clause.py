@@ -82,7 +82,7 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
         derive(len(columns.items))
         renamed = zip(names, columns.values(), strict=False)
         return ColumnSet((*renamed, *columns.items[len(names) :]), columns.fallback)
-    script.warn(f"columns named {', '.join(names)}: which they are is not known; give them in `schema`")
+    script.warn(f"cannot map the names {', '.join(names)} to columns: list the columns in `schema`")
     return ColumnSet(tuple((name, UNKNOWN) for name in names))
 
 
@@ -181,7 +181,7 @@ def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> C
         columns = [column for column in (fallbacks[0](key),) if column is not None]
     if len(columns) == 1:
         return columns[0]
-    resolver.script.warn(f"column {key!r} of a join: which table has it is not known; give them in `schema`")
+    resolver.script.warn(f"cannot find the table of column {key!r} of a join: list the columns in `schema`")
     return UNKNOWN
 
 
@@ -301,7 +301,7 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
     function = _function(node) or node
     is_own = isinstance(function, exp.Anonymous)
     name = function.name if is_own else to_sql(function, script.script.dialect).partition("(")[0]
-    script.warn(f"what the columns of {name[:100]}() come from is not known")
+    script.warn(f"the sources of the columns of {name[:100]}() are unknown")
     return UNKNOWN_COLUMNS
 
 

@@ -190,7 +190,7 @@ class Resolver:
         if function is None or node is None:
             return None
         if function.query is None or script.call_depth > CALLS_NESTED_MAX or script.calls > CALLS_MAX:
-            script.warn(f"what the function {name[:100]!r} of the script reads is not known")
+            script.warn(f"the columns that the function {name[:100]!r} of the script reads are unknown")
             return QueryResult(ColumnSet((), lambda _: UNKNOWN, is_complete=False))
         arguments = [self.value_reader(self, argument) for argument in node.expressions]
         outer = script.variables
@@ -279,7 +279,7 @@ class Resolver:
             return alias
         if len(candidates) > 1:
             names = ", ".join(repr(source.dotted_name) for source in candidates)
-            return f"which of {names} has it is not known; name its table, or give `schema`"
+            return f"{names} may contain it: name its table, or give `schema`"
         # A column used before the alias was defined is known to be one of the table.
         if alias is not None and name.lower() not in scope.inferred:
             if scope.alias_precedence is AliasPrecedence.BEFORE_UNKNOWN:
@@ -291,7 +291,7 @@ class Resolver:
         if any(source.columns.get(name) for source in outer):
             return "a query around has one, and the table here may have; name its table, or give `schema`"
         scope.inferred.add(name.lower())
-        return candidates[0].columns.lookup(name) or "what it comes from is not known"
+        return candidates[0].columns.lookup(name) or "its source is unknown"
 
 
 Reader: TypeAlias = Callable[[Resolver, exp.Expr], QueryResult]
@@ -318,5 +318,5 @@ def _whole_row(source: TableSource, name: str) -> ColumnProvenance | str:
 def _not_found(scope: Scope) -> str:
     """Return why a column was not found: there is no table in the scope, or none is known to have it."""
     if not scope.sources:
-        return "there is no table it could be of"
-    return f"none of {', '.join(repr(source.dotted_name) for source in scope.sources)} is known to have it"
+        return "no table can contain it"
+    return f"{', '.join(repr(source.dotted_name) for source in scope.sources)} are not known to contain it"

@@ -67,7 +67,7 @@ class SelectList:
         if star is not None and star.args.get("ilike") is None:
             self._items += counted(self._starred(star, node))
         elif star is not None or self._selects_columns(node.unalias()):
-            self.script.warn("COLUMNS: which columns it selects is not known; they are left out")
+            self.script.warn("COLUMNS: the selected columns are unknown and left out")
             self._is_complete = False
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
@@ -179,7 +179,7 @@ class SelectList:
         fields = column.parts.get(ELEMENT, column).parts
         if not fields:
             text = to_sql(value, self.script.script.dialect)[:100]
-            self.script.warn(f"{text}: the fields of its argument are not known; they are left out")
+            self.script.warn(f"{text}: the fields of the argument are unknown and left out")
             self._is_complete = False
         for name, field in counted(fields.items()):
             tuple_name = f"{node.alias}.{name}" if node.alias else f"tupleElement({column.text}, '{name}')"
@@ -265,7 +265,7 @@ class SelectList:
         members = self.script.tables.members(struct)
         if not members:
             name = ".".join(path) or to_sql(item.this, self.script.script.dialect)[:100]
-            self.script.warn(f"'{name}.*': no table or struct with known columns; they are left out")
+            self.script.warn(f"'{name}.*': no table or struct has this name and known columns; left out")
             self._is_complete = False
         return members
 

@@ -211,7 +211,7 @@ class ScriptState:
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
         if any(mark in name for mark in _CLIENT_VARIABLES):
-            self.warn(f"table {name[:100]!r}: its variable is not replaced; send the SQL with the value")
+            self.warn(f"table {name[:100]!r} contains an unset variable: send the SQL with the value")
         is_table = _can_complete(table) and "/" not in name
         is_named = is_table and name.lower() not in self.unqualified
         if is_named and naming.is_incomplete(parts):

@@ -249,7 +249,7 @@ def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
     if isinstance(node.this, exp.Directory):
         return Target(script.tables.dataset(node.this.this.name), by_name=True)
     if node.args.get("is_function"):
-        raise UnknownTarget(f"what {node.this.name[:100]}() writes is not known")
+        raise UnknownTarget(f"the table that {node.this.name[:100]}() writes is unknown")
     return read_target(script, node.this, by_name=bool(node.args.get("by_name")))
 
 
@@ -327,7 +327,7 @@ def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: lis
         file = script.tables.dataset(path.name)
         given, reads = script.tables.columns(file), frozenset((file,))
     else:
-        script.warn(f"what the view {view.name[:100]!r} reads is not known")
+        script.warn(f"the columns that the view {view.name[:100]!r} reads are unknown")
         given, reads = UNKNOWN_COLUMNS, frozenset()
     items = tuple((name, given.lookup(name) or UNKNOWN) for name in names)
     return QueryResult(ColumnSet(items) if names else given, RowDependencies(reads=reads))

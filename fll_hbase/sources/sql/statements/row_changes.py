@@ -209,7 +209,9 @@ def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iter
     if not names:
         names = [name for name, _ in source.items] if source.is_complete else None
     if names is None:
-        script.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
+        script.warn(
+            f"MERGE of all columns: the columns of {target.name!r} are unknown; list them in `schema`"
+        )
     target_names = {name.lower() for name in names or ()}
     added = [name for name, _ in source.items if name.lower() not in target_names] if names else []
     if added:

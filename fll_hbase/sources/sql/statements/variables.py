@@ -90,7 +90,7 @@ def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> 
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))
         if rows.cursor:
-            script.warn(f"cursor {rows.cursor[:100]!r}: its query is not known")
+            script.warn(f"cursor {rows.cursor[:100]!r}: unknown query")
     if rows.record:
         values = as_values(result)
         script.keep_view(values.columns.values())

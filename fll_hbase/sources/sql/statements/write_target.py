@@ -53,7 +53,7 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
     if names is None:
         return _map_by_name(script, target, columns)
     if not columns.is_positional:
-        script.warn(f"what goes into which column of {name!r} is not known; give all tables in `schema`")
+        script.warn(f"cannot map values to the columns of {name!r}: list all tables in `schema`")
         return None
     if len(names) != len(columns.items):
         script.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.items)}")

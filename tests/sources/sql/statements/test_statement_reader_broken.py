@@ -167,7 +167,7 @@ class TestProcedures:
         reading = read(text)
         assert [dataset.name for dataset in reading.operations.info.destinations] == ["o", "o2"]
         assert [warning.detail for warning in reading.warnings] == [
-            "statement 4 (CALL) is left out: what it writes is not known"
+            "statement 4 (CALL) is left out: the tables and columns that it writes are unknown"
         ]
 
     def test_parameters_and_variables_are_not_columns(self) -> None:
