@@ -49,7 +49,9 @@ Report = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
-    """Deleted rows or cells by kind, and their bytes before compression; with `dry_run`, what would be.
+    """Deleted rows or cells by kind, and their bytes before compression.
+
+    With `dry_run`, the rows that would be deleted.
 
     `waiting` is what would also be deleted if it were older than the grace period; of a dry run only.
     """

@@ -99,7 +99,7 @@ class Content(NamedTuple):
 class ContentCache:
     """Reads contents and caches what it decodes, up to about `cache_bytes`. Threads may share it.
 
-    With `shared` the entries are in that cache, under its bound; only caches of the same `scope` find them.
+    With `shared` the entries are in that cache, under its bound. Only caches of the same `scope` find them.
 
     Methods raise ContentMissing or CorruptRow.
     """

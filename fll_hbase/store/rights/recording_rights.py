@@ -72,7 +72,7 @@ class RecordingRights:
         )
 
     def _missing_right(self, run: RunInput) -> Forbidden | None:
-        """Return the error that names the namespaces in which the principal may not record; else None."""
+        """Return the error that names the namespaces in which the principal may not record, else None."""
         if isinstance(run, RecordedRun):
             needed = {run.run.namespace, *(dataset.namespace for dataset in run.info.destinations)}
         else:

@@ -384,7 +384,7 @@ class StoreView(LineageStore):
         """Change nothing: the store that this is a view of stays open."""
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
-        """Return each run as it may be recorded, or its error; one read for the owners of all run ids."""
+        """Return each run as it may be recorded, or its error. One read for the owners of all run ids."""
         keys = [run_key_of(run) for run in runs]
         stored = run_owner.stored_rows(self._base.table, self._events_of_base, set(keys))
         owners = self._events_of_base.committed_runs(dict(stored.values()))
@@ -448,7 +448,7 @@ class StoreView(LineageStore):
 
 
 def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
-    """Return whether the principal has a role in a namespace; with None, in all namespaces."""
+    """Return whether the principal has a role in a namespace. With None, in all namespaces."""
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
 
 
