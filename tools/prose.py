@@ -50,7 +50,7 @@ _HABITS = (
         "figure",
         r"\bg[ia]ves? way\b|\b(?:stands?|stood) for\b|\b(?:tells?|told) of\b|\btells? (?:what|which)\b",
     ),
-    ("joined", rf";(?: (?:{_DEPENDENT})\b|.*;)|: (?:it|they|which|that|those|its|their|he|she|so)\b"),
+    ("joined", rf";(?: (?:{_DEPENDENT})\b|.*;)|: (?:it|they|that|those|he|she|so)\b"),
 )
 HABITS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _HABITS)
 _OPENING = re.compile(r"(?:it|they|them)\b", re.IGNORECASE)

@@ -121,7 +121,7 @@ class _Asker:
         self._answers: dict[str, _Answer] = {}
 
     def first_reads(self, path: str) -> FirstReads:
-        """Return the windows that a query reads first; none for one that is invalid."""
+        """Return the windows that a query reads first, or none for one that is invalid."""
         with self._context(path):
             try:
                 query = _requested_query()

@@ -160,7 +160,7 @@ def _operations(path: str, item: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _tag_rank(tag: Json) -> int:
-    """Return the place of a group in TAGS_FIRST; one that is not listed comes after all of these."""
+    """Return the place of a group in TAGS_FIRST. One that is not listed comes after all of these."""
     # sorted() is stable: the other groups stay in their order.
     return TAGS_FIRST.index(tag["name"]) if tag["name"] in TAGS_FIRST else len(TAGS_FIRST)
 

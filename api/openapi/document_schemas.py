@@ -141,7 +141,7 @@ class FirstDesignOperation(NamedOperation):
 
 
 class Destination(DescribedEndPoint, kw_only=True):
-    """The destination of the name-based form; without `fields`, all that were not dropped are written."""
+    """The destination of the name-based form. Without `fields`, all that were not dropped are written."""
 
     fields: tuple[ShortText | TypedField, ...] = ()
 

@@ -309,7 +309,7 @@ def _request(shape: _RequestShape) -> Json:
 
 
 def format_blueprints(formats: Iterable[DocumentFormat]) -> list[Blueprint]:
-    """Return a blueprint for each format that has a route; its name is the tag in the OpenAPI document."""
+    """Return a blueprint for each format that has a route. Its name is the tag in the OpenAPI document."""
     # Not one blueprint for all: routes are named after their view, which is `record` for every format.
     blueprints = []
     for document_format in formats:

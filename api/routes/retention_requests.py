@@ -90,7 +90,7 @@ def remove_lineage(query: dict[str, Any]) -> Response:
 def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Remove the lineage of a dataset by runs that started before a time, under all its names.
 
-    As `DELETE /v3/lineage`. A run is deleted when no other dataset of it keeps it; until then questions about
+    As `DELETE /v3/lineage`. A run is deleted when no other dataset of it keeps it. Until then questions about
     its other datasets show it. 404 for a dataset that was never recorded.
     """
     request = RetentionRequest(Dataset(namespace, name), query["before_ms"])

@@ -209,7 +209,7 @@ def authentication_kinds(settings: Settings) -> frozenset[str]:
 
 
 def _jwt_faults(settings: Settings) -> list[str]:
-    """Return texts that name what is missing or wrong in the settings of JWT; empty if all is right."""
+    """Return texts that name what is missing or wrong in the settings of JWT, empty if all is right."""
     required = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_AUDIENCE": settings.jwt_audience}
     required["FLL_JWT_GROUPS"] = settings.jwt_groups
     faults = [f"FLL_AUTH={JWT} needs {name}" for name, value in required.items() if not value]
@@ -271,7 +271,7 @@ def with_authentication(app: WSGIApplication, access: AccessStore, settings: Set
 
 
 def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verifier]:
-    """Return the verifier of each kind of FLL_AUTH, by kind; empty for `none`. Raises ConfigurationError."""
+    """Return the verifier of each kind of FLL_AUTH, by kind, empty for `none`. Raises ConfigurationError."""
     kinds = authentication_kinds(settings)
     verifiers: dict[str, Verifier] = {TOKENS: TokenVerifier(access)} if TOKENS in kinds else {}
     if JWT in kinds:

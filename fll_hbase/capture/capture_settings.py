@@ -105,7 +105,7 @@ def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
-    """Return the directory of plans, the default for ""; None if the name cannot be a path."""
+    """Return the directory of plans, the default for "", or None if the name cannot be a path."""
     if not path:
         return default_spool(environment)
     try:
@@ -147,7 +147,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a URL; None if it has blanks inside, an invalid port or cannot be split."""
+    """Split a URL, or None if it has blanks inside, an invalid port or cannot be split."""
     if _BLANKS.search(url.strip()):
         return None
     try:

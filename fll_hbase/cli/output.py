@@ -140,7 +140,7 @@ def _is_given(key: str) -> bool:
 
 
 def _screen(below: Sequence[str]) -> Screen | None:
-    """Return what the terminal shows; None for a pipe."""
+    """Return what the terminal shows, or None for a pipe."""
     if not sys.stdout.isatty():
         return None
     size = console.open_console(sys.stdout).size

@@ -21,10 +21,11 @@ BodyT = TypeVar("BodyT")
 
 @dataclass(frozen=True, slots=True)
 class TypedAnswer(Generic[BodyT]):
-    """An answer of the REST contract; `incomplete` is why it is truncated, "" if it is complete.
+    """An answer of the REST contract, with its `body` as a typed value.
 
-    If the window begins before the retention horizon of the dataset, `retained_from_ms` is that horizon.
-    `next_page` has the parameters of the page after it, none on the last page and for answers without pages.
+    `incomplete` says why the answer is truncated, and is "" if it is complete. `retained_from_ms` is the
+    retention horizon of the dataset, in milliseconds since 1970, if the window begins before it. `next_page`
+    has the parameters of the next page, none on the last page and for answers without pages.
     """
 
     body: BodyT
@@ -46,7 +47,7 @@ class TableAnswer(TypedAnswer[BodyT]):
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of the columns."""
+        """The names of the columns, in order."""
         return self.shape.columns
 
     @property

@@ -35,7 +35,7 @@ def truncation_hint(bounds: Iterable[str]) -> str:
 class LineageClient(ABC):
     """Records and queries lineage, in a store of this process or through a server.
 
-    Every method raises LineageError; both implementations return equal answers and raise equal errors.
+    Every method raises LineageError. Both implementations return equal answers and raise equal errors.
     """
 
     @abstractmethod
@@ -60,8 +60,8 @@ class LineageClient(ABC):
     ) -> list[DocumentPreview | LineageError]:
         """Return for each document, in order, what `record` would record, or why it would be refused.
 
-        Stores nothing: columns that an earlier document would put into the catalogue are not there for a
-        later one, and an event is treated as the only one of its run. Raises LineageError.
+        Nothing is stored, so a later document does not see columns that an earlier one would add to the
+        catalogue, and an event is treated as the only one of its run. Raises LineageError.
         """
 
     @abstractmethod

@@ -37,7 +37,7 @@ def ingest(
     refused with RunIdConflict.
 
     An error among the documents is returned in its position. A document is refused with the error of its
-    first refused run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
+    first refused run. Its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
     then any of the documents may be stored, and sending all again is safe.
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))

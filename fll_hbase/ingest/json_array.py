@@ -121,7 +121,7 @@ class _Scanner:
         self._add(part)
         raw = b"".join(self._parts).rstrip(_BLANK)
         is_too_long = self._size_bytes > self.bytes_max
-        # `[]` has no item; in `[1,]` one is missing, which its reader refuses.
+        # `[]` has no item. In `[1,]` one is missing, which its reader refuses.
         if raw or is_too_long or not is_last or self._has_items:
             yield ArrayItem(self._begin, None if is_too_long else raw)
         self._parts, self._size_bytes, self._has_items = [], 0, True

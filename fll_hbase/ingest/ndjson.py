@@ -49,7 +49,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
     The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
-    not begin an object, the file is one document over many lines; otherwise each line is a document, and
+    not begin an object, the file is one document over many lines. Otherwise each line is a document, and
     blank lines are skipped. A byte order mark at the beginning is ignored.
     """
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
@@ -69,7 +69,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     if first is None:
         return
     if not first.error and not _is_json(first.raw):
-        # In NDJSON with an invalid first line the second line begins with `{`; in indented JSON it does not.
+        # In NDJSON with an invalid first line the second line begins with `{`. In indented JSON it does not.
         second = next(lines, None)
         if second is not None and not second.error and not second.raw.startswith(b"{"):
             yield _join(first, chain([second], lines), bytes_max)

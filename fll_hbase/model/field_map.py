@@ -191,7 +191,7 @@ class _UpstreamFields:
                 self._by_transform[operation.name] = self.union(operation.inputs)
 
     def position_of(self, input_field: InputField) -> int | None:
-        """Return the position of the only field upstream of an input, if it is one direct field, else None."""
+        """Return the position of the only field upstream of an input, None unless it is one direct field."""
         positions = self._positions_by_read.get(input_field.origin)
         if positions is not None:
             return positions[input_field.name]

@@ -360,7 +360,7 @@ def _operation(operation: OperationIdentity) -> Operation:
 
 
 def _edge(edge: derivation_parts.Edge) -> Edge:
-    """Return an edge as one of an answer; only an indirect one has its influence."""
+    """Return an edge as one of an answer. Only an indirect one has its influence."""
     return Edge(
         start=field_lineage.node_id(edge.start),
         to=field_lineage.node_id(edge.end),

@@ -52,7 +52,7 @@ _IN_ORDER = msgspec.Meta(
 
 
 class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
-    """A field within reach, with the least number of hops to it; `dropped` if some run read it unused.
+    """A field within reach, with the least number of hops to it. It is `dropped` if some run read it unused.
 
     `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
     """
@@ -191,7 +191,7 @@ def _read(
             errors.append(error)
     if not reached:
         raise errors[-1]
-    # In the order of `directions`; one without an answer has the field alone.
+    # In the order of `directions`. One without an answer has the field alone.
     alone = results.Reach({walk.field: 0}, (), in_order=frozenset([walk.field]))
     return {direction: reached.get(direction, alone) for direction in directions}
 
@@ -237,7 +237,7 @@ def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) ->
 
 
 def _direction(by_direction: ReachByDirection, reached: Sequence[Direction]) -> AnyDirection | None:
-    """Return the directions of an item as a word; None if the answer has one direction alone."""
+    """Return the directions of an item as a word, or None if the answer has one direction alone."""
     if len(by_direction) == 1:
         return None
     return "both" if len(reached) > 1 else flow_word(reached[0])
@@ -256,7 +256,7 @@ def _edges(by_direction: ReachByDirection) -> list[ReachEdge]:
 def _edge(
     item: results.ReachEdge, direction: FlowDirection | None, names: Callable[[DatasetField], FieldName]
 ) -> ReachEdge:
-    """Return one edge; without the members about runs if these were not counted."""
+    """Return one edge, without the members about runs if these were not counted."""
     return ReachEdge(
         source=names(item.source),
         destination=names(item.destination),
@@ -268,7 +268,7 @@ def _edge(
 
 
 def span_members(span: results.RunSpan | None) -> dict[str, Any]:
-    """Return the members about runs by attribute; {} for None, if these were not counted."""
+    """Return the members about runs by attribute, or {} for None, if these were not counted."""
     if span is None:
         return {}
     return {
@@ -282,7 +282,7 @@ def span_members(span: results.RunSpan | None) -> dict[str, Any]:
 
 
 def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
-    """Yield the unknown relations of all directions; with one alone they have no direction."""
+    """Yield the unknown relations of all directions, without a direction if there is only one."""
     for direction, reach in by_direction.items():
         word = None if len(by_direction) == 1 else flow_word(direction)
         yield from unknown_relations(reach.unknown, word)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Event(Body, frozen=True, kw_only=True):
-    """One document that a client sent; what is not known of it is left out."""
+    """One document that a client sent. What is not known of it is left out."""
 
     schema_name: ClassVar[str] = "ActivityEvent"
 

@@ -77,7 +77,7 @@ class TagBody(Body, frozen=True, kw_only=True):
 
 
 class FieldTagsAnswer(WindowBody, frozen=True, kw_only=True):
-    """A page of the tags of a field; it has `truncated` if inherited ones are included."""
+    """A page of the tags of a field. It has `truncated` if inherited ones are included."""
 
     schema_name: ClassVar[str] = "FieldTagList"
 
@@ -285,7 +285,7 @@ class Tags(Paged, Query[TagsAnswer]):
 
 @dataclass(frozen=True)
 class TaggedFields(Paged, Query[TaggedFieldsAnswer]):
-    """List the fields that have a tag; none for a tag that no field has.
+    """List the fields that have a tag, or none for a tag that no field has.
 
     A page may have fewer fields than its limit and still a next page.
 

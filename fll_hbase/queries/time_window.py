@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def zone_fault(name: str) -> str:
-    """Return what is wrong with the name of a time zone; "" for one of the IANA database."""
+    """Return what is wrong with the name of a time zone, or "" for one of the IANA database."""
     try:
         ZoneInfo(name)
     # ZoneInfo reads a file of that name: a folder is an OSError, `../x` and NUL a ValueError.
@@ -143,7 +143,7 @@ def short_seconds(milliseconds: int) -> int | float:
 
 
 def iso_text(milliseconds: int) -> str:
-    """Return a time in milliseconds since 1970 as ISO 8601 in UTC; as a number beyond the year 9999."""
+    """Return a time in milliseconds since 1970 as ISO 8601 in UTC, or a number beyond the year 9999."""
     try:
         moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -152,7 +152,7 @@ def iso_text(milliseconds: int) -> str:
 
 
 def day_text(day: int) -> str:
-    """Return a day, numbered since 1970, as `2026-11-01`; as a number beyond the year 9999."""
+    """Return a day, numbered since 1970, as `2026-11-01`, or a number beyond the year 9999."""
     return iso_text(day * DAY_MS)[:10]
 
 
@@ -177,7 +177,7 @@ class WindowText:
         return f"{self.start} to {self.end}"
 
     def answered(self, window: Window | None) -> WindowText:
-        """Return the window of an answer in seconds since 1970, `now` to the second; this one for None."""
+        """Return the window of an answer in seconds since 1970, `now` to the second, this window for None."""
         if window is None:
             return self
         ends = ((self.start, window.start_ms), (self.end, window.stop_ms))

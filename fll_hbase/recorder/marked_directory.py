@@ -19,7 +19,7 @@ class Marker:
 
 
 def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
-    """Return the absolute path of a directory with a marker; with `create`, make it, or mark an empty one.
+    """Return the absolute path of a directory with a marker. With `create`, make it, or mark an empty one.
 
     Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
     another release, or cannot be written.

@@ -85,7 +85,7 @@ def test_every_fault_is_in_one_error_by_the_name_under_which_it_was_set() -> Non
     ],
 )
 def test_a_url_that_is_none_of_a_server_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="one looks like http://host:port"):
+    with pytest.raises(ConfigurationError, match="expected http://host:port"):
         read(capture_url=url)
 
 

@@ -46,18 +46,18 @@ from tests.support.scripted_server import Reply, serving
         (("watch", "--since", "7d"), "since: '7d' is not a time: did you mean now-7d?"),
         (("runs", "ns", "n", "--limit", "0"), "0 is not in the range"),
         (("find", "x", "--store", "a", "--server", "b"), "Give --store or --server, not both."),
-        (("find", "x", "--store", "nosql:///x"), "names no engine; it looks like sqlite:///path/to/file.db"),
+        (("find", "x", "--store", "nosql:///x"), "names no engine: expected sqlite:///path/to/file.db"),
         (
             ("find", "x", "--store", "sqlite:///gone.db"),
             "there is no store at sqlite:///gone.db: `fll sample`",
         ),
         (
             ("find", "x", "--server", "localhost:80"),
-            "is not the URL of a server; one looks like http://host:port",
+            "is not the URL of a server: expected http://host:port",
         ),
         (
             ("find", "x", "--server", "http://lineage..shop"),
-            "is not the URL of a server; one looks like http://host:port",
+            "is not the URL of a server: expected http://host:port",
         ),
         (("sample", "--end", "soon"), "end: 'soon' is not a time"),
         (("serve", "--port", "0"), "0 is not in the range"),

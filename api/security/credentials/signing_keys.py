@@ -125,7 +125,7 @@ class SigningKeys:
             return self._latest
 
     def _run(self, fetch: _Fetch) -> None:
-        """Fetch the keys and wake the waiting threads; on failure keep the old keys and log the error."""
+        """Fetch the keys and wake the waiting threads. On failure keep the old keys and log the error."""
         try:
             self._keys = _Keys(parse_keys(self._fetch()), fetch.began_at)
         except (ProviderAway, requests.RequestException, ValueError) as error:
@@ -146,7 +146,7 @@ def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
 
 
 def _parse_key(item: Mapping[str, Any]) -> Key | None:
-    """Return a key of a key set; None for one that is not for signing, or (logged) unreadable or weak."""
+    """Return a key of a key set, or None for one that is not for signing, or (logged) unreadable or weak."""
     kinds = (item.get("kty"), item.get("crv"))
     # `alg` and `crv` decide, never the header of a token: a public key is no HMAC secret.
     algorithm = next((name for name, kind in ALGORITHMS.items() if kind == kinds), None)

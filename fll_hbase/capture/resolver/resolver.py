@@ -45,7 +45,7 @@ _UNNAMED = frozenset({"batch", "checkpoint", "noop"})
 """Kinds of targets that have no name and need none."""
 
 _SINKS = frozenset({"ConsoleTable", "ForeachBatchSink", "MemorySink", "NoopTable"})
-"""Sinks that store nothing; what the function of a batch writes is a write of its own."""
+"""Sinks that store nothing. What the function of a batch writes is a write of its own."""
 
 _UNKNOWN = (
     "the lineage of columns of %s, and maybe of others, is unknown: the rows come from the program (RDDs,"
@@ -89,7 +89,7 @@ class Resolver:
         return [event for lines in groups for event in self._group_events(lines)]
 
     def _process(self, line: Line) -> list[Json]:
-        """Return the events of the executions that a line completes; they wait for the end of their root.
+        """Return the events of the executions that a line completes. They wait for the end of their root.
 
         Beyond GROUPS_MAX roots the oldest one counts as ended. Logs what the listener could not read.
         """

@@ -182,7 +182,7 @@ def list_grants(*, store: str | None, output_format: str) -> None:
 @_grant_options(required=False)
 @_store
 def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) -> None:
-    """Take these roles in these namespaces from SUBJECT; without options all that it has."""
+    """Take these roles in these namespaces from SUBJECT, or all of its roles without options."""
     with _access(store) as access:
         removed = access.remove_grants(subject, grants)
     print_err(f"fll: {subject} no longer has {_texts(removed)}.")

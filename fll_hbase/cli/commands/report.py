@@ -95,7 +95,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
 
 
 def _following(query: Consumption | Provenance, body: Any) -> str:
-    """Return what to ask next if no run of the window is in a report; "" if there are some."""
+    """Return what to ask next if no run of the window is in a report, or "" if there are some."""
     if body.programs:
         return ""
     name = escape_control(shlex.quote(f"{query.namespace}/{query.name}"))

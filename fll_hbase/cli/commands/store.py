@@ -204,7 +204,7 @@ class _Shown:
         self.show(rows, f"pass {number}: {rows:,} rows, {kind}")
 
     def show(self, rows: int, status: str) -> None:
-        """Show a status on the bar; without a terminal print it at most once in LINE_SECONDS."""
+        """Show a status on the bar. Without a terminal print it at most once in LINE_SECONDS."""
         self._bar.update(rows, status)
         if not self._bar.is_shown and time.monotonic() >= self._next_line:
             print_err(f"fll: {status}")

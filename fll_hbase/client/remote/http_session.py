@@ -332,7 +332,7 @@ class HttpSession:
 
 
 class _BearerToken(requests.auth.AuthBase):
-    """Adds a token to requests; as `auth` it has priority over the user of a URL and over `.netrc`."""
+    """Adds a token to requests. As `auth` it has priority over the user of a URL and over `.netrc`."""
 
     def __init__(self, token: str) -> None:
         """Keep the token without blanks around it. Raises ConfigurationError if no header can have it."""
@@ -377,7 +377,7 @@ def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
 
 
 def _retry_after_seconds(response: requests.Response) -> float:
-    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3); 0 for anything else."""
+    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3), or 0 for anything else."""
     # isdigit() alone accepts digits such as `²`, which float() refuses.
     value = response.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():

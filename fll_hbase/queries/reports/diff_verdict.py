@@ -109,7 +109,7 @@ def operation_text(operation: Json) -> str:
 
 
 def operations_text(diff: Json) -> str:
-    """Return the names of operations: `Operations that are new: a; changed: b`; "" for none."""
+    """Return the names of operations: `Operations that are new: a; changed: b`, or "" for none."""
     gained, lost = (_by_name(diff[change]["operations"]) for change in _CHANGES)
     names = {
         "new": [name for name in gained if name not in lost],

@@ -49,7 +49,7 @@ PART_HELP = "The part of the report that is returned as CSV"
 
 @dataclass(frozen=True)
 class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
-    """A report about a field; without `causal`, runs count whatever their order is."""
+    """A report about a field. Without `causal`, runs count whatever their order is."""
 
     limits_in_headers: ClassVar[bool] = True
     formats: ClassVar[Mapping[str, Callable[..., str]]] = {

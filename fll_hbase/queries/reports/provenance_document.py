@@ -120,7 +120,7 @@ def _way(
 
 
 def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
-    """Yield in words what each way has that the one before it had not; both the newest first."""
+    """Yield in words what each way has that the one before it had not. Both the newest first."""
     for number, (newer, older) in enumerate(pairwise(ways)):
         texts = [
             *_listed("new", newer, older),

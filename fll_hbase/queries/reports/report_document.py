@@ -35,7 +35,7 @@ DESCRIPTIONS = ("Description", "Dataset description")
 """Facts that one screen of a terminal has no room for."""
 
 DESCRIPTION_MAX = 300
-"""Characters of the description of a dataset; one that is cut ends with `…`."""
+"""Characters of the description of a dataset. One that is cut ends with `…`."""
 
 _TAGS_HELP = "the field's own tags when the report was made, without the tags of its source fields"
 
@@ -60,7 +60,7 @@ class Stamp:
     zone: str = "UTC"
 
     def time(self, milliseconds: int) -> str:
-        """Return a time to the second in the zone; as a number beyond the year 9999."""
+        """Return a time to the second in the zone, or a number beyond the year 9999."""
         try:
             moment = datetime.fromtimestamp(milliseconds // 1000, UTC).astimezone(ZoneInfo(self.zone))
         except (OverflowError, ValueError, OSError):
@@ -211,7 +211,7 @@ def program_text(program: Json) -> str:
 
 
 def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Section:
-    """Return programs with their numbers of runs as a table; those with failed runs alone are marked."""
+    """Return programs with their numbers of runs as a table. Those with failed runs alone are marked."""
     rows = [
         [
             program_text(program) + (" (failed runs only)" if program.get("failedOnly") else ""),

@@ -105,7 +105,7 @@ class _Resolution:
         return True
 
     def finish(self) -> tuple[StageOperation, ...]:
-        """Return all operations with the outputs found for open ones; one without any is left out."""
+        """Return all operations with the outputs found for open ones. One without any is left out."""
         for source in self._open:
             operation = self._resolved[source.number]
             outputs = (*operation.outputs, *map(Field, source.outputs))

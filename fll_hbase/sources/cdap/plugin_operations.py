@@ -26,7 +26,7 @@ PASSING_PLUGINS = {
 
 
 def implied_operations(plugin: str, properties: Mapping[str, str], path: str) -> tuple[StageOperation, ...]:
-    """Return the operations of a stage at a JSON path; none for a plugin that is not one of CDAP's.
+    """Return the operations of a stage at a JSON path, or none for a plugin that is not one of CDAP's.
 
     Raises NotImplied for properties that cannot be read, or whose effect depends on data.
     """

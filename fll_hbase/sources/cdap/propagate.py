@@ -48,7 +48,7 @@ class InputResolver:
         )
         self.flow = state.fields_entering(stage, self._flows, merge=not self.joins)
         if self.joins and stage.operations:
-            # A join hands on what its operations output; which other fields pass is not known.
+            # A join hands on what its operations output, which other fields pass is not known.
             self.flow.present, self.flow.is_complete = {}, False
 
     @property
@@ -57,7 +57,7 @@ class InputResolver:
         return not self._flows
 
     def is_available(self, name: str) -> bool:
-        """Return whether `field` or `stage.field`, also of a record, reaches the stage; True if unknown."""
+        """Return whether `field` or `stage.field`, also of a record, reaches the stage, True if unknown."""
         flow, field_name = self._locate(name)
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 
@@ -101,7 +101,7 @@ class InputResolver:
         return self.flow, name if name in self.flow.origins else qualified[1]
 
     def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
-        """Split a name into a preceding stage's flow and a field, both maybe with dots; None if none fits."""
+        """Split a name into a preceding stage's flow and a field, both maybe with dots, None if none fits."""
         match = None
         dot = name.find(".")
         while dot != -1:
@@ -132,7 +132,7 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply operations of the stage, and those its role implies; then restrict its fields to its schema.
+        """Apply operations of the stage, and those its role implies, then restrict its fields to its schema.
 
         A source always reads and a sink always writes; other stages pass fields on if they declare nothing.
         """
@@ -195,7 +195,7 @@ class StagePropagation:
                 self._state.add_write(write, self.flow)
 
     def _add_read(self, read: Read) -> None:
-        """Add a READ and its outputs; without outputs, warn that its fields are unknown."""
+        """Add a READ and its outputs. Without outputs, warn that its fields are unknown."""
         name = self._state.add_operation(read)
         self.flow.reads = (*self.flow.reads, name)
         if not read.outputs:

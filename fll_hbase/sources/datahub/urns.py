@@ -115,7 +115,7 @@ def encode(text: str) -> str:
 
     The text `%2C` becomes `%252C`, and so does each other code, so that `decode` returns exactly this text.
     """
-    # A name may contain `%2C` itself; without this it would be decoded to a comma.
+    # A name may contain `%2C` itself. Without this it would be decoded to a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 

@@ -83,7 +83,7 @@ def build_tables(
     complete |= {node.name: catalog[node.unique_id] for node in nodes.values() if node.unique_id in catalog}
     tables = sql.TableSchemas(namespace, complete, columns, mentioned=declared)
     for node in deadline.watched(nodes.values()):
-        # Ephemeral models are CTEs in compiled SQL; no table has their name.
+        # Ephemeral models are CTEs in compiled SQL. No table has their name.
         if node.materialization != EPHEMERAL:
             tables.add_alias(node.relation, node.name)
     return tables
@@ -120,7 +120,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
 
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """Read a model's SQL; for a snapshot with dbt's version columns, or a warning if these are unknown."""
+    """Read a model's SQL. For a snapshot with dbt's version columns, or a warning if these are unknown."""
 
     def read(query: str) -> ReadOperations:
         """Return the operations of a query that writes the dataset of the node."""

@@ -22,8 +22,8 @@ TYPE = "DBT"
 class Invocation:
     """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from.
 
-    `written_ms` is when that was written, else the last start of a node, else when the manifest was written;
-    0 if none is known.
+    `written_ms` is when that was written, else the last start of a node, else when the manifest was written,
+    or 0 if none is known.
     """
 
     id: str
@@ -90,7 +90,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return all unique ids, each after its dependencies; those in or after a circle last, with a warning."""
+    """Return all unique ids, each after its dependencies, those in or after a circle last, with a warning."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))

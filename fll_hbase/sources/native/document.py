@@ -160,7 +160,7 @@ def read_operations(
 
 
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
-    """Return the errors of shape in the operations; empty if they have none, or errors of lineage only."""
+    """Return the errors of shape in the operations, empty if they have none, or errors of lineage only."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
         _parse_operations(Part(validator, members), namespace)

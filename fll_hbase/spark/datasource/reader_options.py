@@ -55,7 +55,7 @@ class DatasetFilter:
 
     @property
     def dataset(self) -> Dataset | None:
-        """Return the only dataset that can match; None if several can."""
+        """Return the only dataset that can match, or None if several can."""
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
     def narrow(self, other: DatasetFilter) -> DatasetFilter:
@@ -134,7 +134,7 @@ def parse_options(options: Mapping[str, str]) -> ReadRequest:
 
 
 def parse_store(options: Mapping[str, str]) -> str | None:
-    """Return the URL of the store: the option, or the argument of load() or save(); None without either.
+    """Return the URL of the store: the option, or the argument of load() or save(), or None without either.
 
     Option names are in lower case. Raises ConfigurationError for two stores, and for any other path.
     """

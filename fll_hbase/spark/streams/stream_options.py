@@ -129,7 +129,7 @@ class KafkaOptions:
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader; those of this class win over `extra`."""
+        """Return the options of Spark's reader. Those of this class win over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )
@@ -284,7 +284,7 @@ def parse_position(text: str, *, now_ms: int) -> str:
 
 
 def offsets_of(position: str) -> dict[str, dict[str, int]]:
-    """Return the offsets by topic and partition of a position of `parse_position`; {} for its other forms."""
+    """Return the offsets by topic and partition of a position of `parse_position`, {} for its other forms."""
     offsets: dict[str, dict[str, int]] = json.loads(position) if position.startswith("{") else {}
     return offsets
 

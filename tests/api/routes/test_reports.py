@@ -221,7 +221,7 @@ class TestVerdict:
             " Results of failed runs are left out."
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
-        assert verdict == "It has 1 true source in ns1/raw. The field was made in 1 way, by 1 run."
+        assert verdict == "The field has 1 true source in ns1/raw. The field was made in 1 way, by 1 run."
         assert report(uid, "consumption", endpoint="bills")["verdict"] == "No run of the window read it."
 
     def test_a_generated_field_has_no_source(self, client: FlaskClient) -> None:

@@ -106,11 +106,11 @@ def test_names_that_none_encoded_are_read_and_reported_as_they_should_be(name: s
     ],
 )
 def test_what_is_no_urn_is_reported(urn: str) -> None:
-    with pytest.raises(ValueError, match="is no urn"):
+    with pytest.raises(ValueError, match="is not an urn"):
         urns.parse_dataset(urn)
-    with pytest.raises(ValueError, match="is no urn"):
+    with pytest.raises(ValueError, match="is not an urn"):
         urns.parse_field(f"urn:li:schemaField:({urn},a)")
-    with pytest.raises(ValueError, match="is no urn"):
+    with pytest.raises(ValueError, match="is not an urn"):
         urns.parse_job(urn)
 
 

@@ -56,7 +56,7 @@ def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | No
 def parse_config(
     values: Mapping[str, Any], jobs: Mapping[str, Sequence[click.Option]], job: str
 ) -> ConfigFile:
-    """Return what a file configures for `job`; its own table has priority over the rest of the file.
+    """Return what a file configures for `job`. Its own table has priority over the rest of the file.
 
     At the top are settings and the options that all jobs have; a table `[job]` may have those of that job,
     too. All tables are checked. Raises ValueError for an unknown name or a value of the wrong type.

@@ -31,7 +31,7 @@ _ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 def jvm_end(gateway: JavaGateway) -> str:
-    """Return that the JVM behind a gateway has ended, and why if its exit code tells; "" if it answers.
+    """Return that the JVM behind a gateway has ended, and why if its exit code tells, or "" if it answers.
 
     Waits for its end for END_SECONDS at most.
     """

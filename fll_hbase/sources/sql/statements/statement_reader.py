@@ -136,7 +136,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
-    """Read a statement; if its tree lacks a part or is too deep, warn and drop its writes."""
+    """Read a statement. If its tree lacks a part or is too deep, warn and drop its writes."""
     start, retained, view_columns = len(script.writes), script.retained, script.view_columns
     script.begin(statement)
     if statement.caution:

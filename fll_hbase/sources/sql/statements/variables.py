@@ -120,7 +120,7 @@ def as_values(result: QueryResult) -> QueryResult:
     columns, rows = result.columns, result.dependencies.indirect
 
     def value(column: ColumnProvenance) -> ColumnProvenance:
-        # Each value keeps its inputs; its text is that of another statement.
+        # Each value keeps its inputs. Its text is that of another statement.
         return replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
 
     def fallback(name: str) -> ColumnProvenance | None:

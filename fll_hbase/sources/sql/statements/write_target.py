@@ -190,7 +190,7 @@ def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:
-    """Return the target columns that the columns of the query go into, in order; None if not known."""
+    """Return the target columns that the columns of the query go into, in order, or None if not known."""
     declared = script.tables.declared_columns(target.dataset)
     names: Sequence[str] | None = target.listed or declared
     if names is None:
