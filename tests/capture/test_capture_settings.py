@@ -98,7 +98,7 @@ def test_blanks_around_a_url_do_not_matter() -> None:
 
 @pytest.mark.parametrize("spool", ["~no-such-user/spool", "a\0b"])
 def test_a_spool_that_is_no_path_is_a_fault(spool: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no path"):
+    with pytest.raises(ConfigurationError, match="is not a path"):
         read(capture_url=URL, capture_spool=spool)
 
 
