@@ -36,9 +36,13 @@ class TypedAnswer(Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableAnswer(TypedAnswer[BodyT]):
-    """An answer that is a table too: iterable, a DataFrame by `to_pandas`; graphs are drawn by `plot`.
+    """An answer that is a table, too: iterate its rows, convert it by `to_pandas`, draw graphs by `plot`.
 
-    `window` is the one that it is about. A notebook shows the first rows.
+    `columns` names the members of each row, and `window` is the window of the answer. A notebook shows the
+    first rows.
+
+        for row in client.fields("bank", "RiskScores"):
+            print(row["name"])
     """
 
     shape: TableShape = NO_TABLE
