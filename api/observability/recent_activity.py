@@ -185,7 +185,7 @@ class ActivityMiddleware:
         self._activity = activity
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Call the app; after a POST or PATCH add the newest SLOTS notes of the request to the activity."""
+        """Call the app. After a POST or PATCH add the newest SLOTS notes of the request to the activity."""
         if environ["REQUEST_METHOD"] not in _WRITES:
             return self._app(environ, start_response)
         # The newest of a large batch: the ring has no room for more.

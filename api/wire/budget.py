@@ -42,7 +42,7 @@ def request_seconds(prefer: str, *, longest: float) -> float:
 
 
 class RequestBudget:
-    """WSGI middleware that sets the deadline of each request; without a client, a query has none left."""
+    """WSGI middleware that sets the deadline of each request. Without a client, a query has none left."""
 
     def __init__(self, app: WSGIApplication, *, seconds: float) -> None:
         self._app = app

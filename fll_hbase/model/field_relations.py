@@ -60,7 +60,7 @@ def edges_into(
 def edges_out_of(
     field_map: FieldMap, source: Dataset, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges that start at a source, dropped fields included; none if it is not read.
+    """Yield the edges that start at a source, dropped fields included, or none if it is not read.
 
     With `names`, only those that start at one of these fields, and relations without known fields.
     """
@@ -150,7 +150,7 @@ def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[Fiel
 
 
 def _narrowest(positions: range, selected: Sequence[bool]) -> range:
-    """Return the shortest part of a range with all its selected positions; empty without any."""
+    """Return the shortest part of a range with all its selected positions, empty without any."""
     if not any(selected):
         return positions[:0]
     return positions[selected.index(True) : len(selected) - selected[::-1].index(True)]

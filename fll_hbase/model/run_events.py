@@ -74,7 +74,7 @@ class InputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A field of an output and the fields that it was derived from; without any it was generated."""
+    """A field of an output and the fields that it was derived from, none if it was generated."""
 
     name: str
     inputs: tuple[InputColumn, ...]
@@ -261,10 +261,10 @@ def namespace_of_program(bodies: Sequence[tuple[bytes, bytes]]) -> str:
 
 
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
-    """Return the start of a run, in milliseconds since 1970, and its state; at least one event is given.
+    """Return the start of a run, in milliseconds since 1970, and its state. At least one event is given.
 
     It starts at its first START, or without one at its first event. FAIL has priority over ABORT, ABORT over
-    COMPLETE, wherever they are; without any of them the run is RUNNING.
+    COMPLETE, wherever they are. Without any of them the run is RUNNING.
     """
     starts = [event.time_ms for event in events if event.type is EventType.START]
     types = [event.type for event in events]

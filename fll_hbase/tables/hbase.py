@@ -39,7 +39,7 @@ SCANS_PER_CALL = 32
 """Scans that share their waits on one connection."""
 
 SCAN_ATTEMPTS_MAX = 3
-"""Attempts of a call whose scanners the gateway loses; each has the time of a call of its own."""
+"""Attempts of a call whose scanners the gateway loses. Each has the time of a call of its own."""
 
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
@@ -133,7 +133,7 @@ class HbaseTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Scan page by page; each page is a scan of its own, so no scanner on a gateway outlives a call."""
+        """Scan page by page. Each page is a scan of its own, so no scanner on a gateway outlives a call."""
         remaining = sys.maxsize if limit is None else limit
         while remaining > 0 and start < stop:
             request = Scan(start, stop, columns, remaining)

@@ -22,7 +22,7 @@ from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 
 
 def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table; with `repair`, repair what can be repaired on the workers, and audit again.
+    """Audit the whole table. With `repair`, repair what can be repaired on the workers, and audit again.
 
     Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
     """

@@ -26,7 +26,7 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 LIVE, CUT, WAITS = 1, 2, 4
-"""Flags of a hash: a run row needs the cell; it is the catalogue row of a dataset that loses references; in a
+"""Flags of a hash: a run row needs the cell, it is the catalogue row of a dataset that loses references, in a
 dry run, the cell is younger than the grace period, or an expired run that is younger needs it."""
 
 # From bit 3: the bits below are LIVE, CUT and WAITS.
@@ -114,7 +114,7 @@ def _hash_range(
 def _hash_cells_of_any_age(
     table: Table, start: bytes, stop: bytes, *, flag: int, until_ms: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all cells of a range as CELL_HASHES, with `flag`; those put after `until_ms` also have WAITS."""
+    """Yield all cells of a range as CELL_HASHES, with `flag`. Those put after `until_ms` also have WAITS."""
     for chunk in _chunks(old_cells(table, start, stop, until_ms=ANY_AGE_MS)):
         old: list[int] = []
         young: list[int] = []
@@ -156,6 +156,6 @@ def _take_expired(page: dict[bytes, Row], scanner: LivenessScanner, until_ms: in
 
 
 def _chunks(items: Iterator[T]) -> Iterator[list[T]]:
-    """Yield the items in lists of at most BATCH_HASHES; none for no items."""
+    """Yield the items in lists of at most BATCH_HASHES, or none for no items."""
     while chunk := list(islice(items, cell_hashes.BATCH_HASHES)):
         yield chunk

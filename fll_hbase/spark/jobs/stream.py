@@ -48,7 +48,7 @@ class StreamPaths:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Minimum seconds between batch starts; with `once`, read what is available and end."""
+    """Minimum seconds between batch starts. With `once`, read what is available and end."""
 
     interval_seconds: float = 1.0
     once: bool = False

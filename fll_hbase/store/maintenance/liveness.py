@@ -45,7 +45,7 @@ class LiveCells(NamedTuple):
 
 
 class _CommittedState(NamedTuple):
-    """The commit value of a run row, its head, and the endpoints of its content; None without a commit."""
+    """The commit value of a run row, its head, and the endpoints of its content, or None without a commit."""
 
     value: bytes | None
     head: CommittedHead | None
@@ -99,7 +99,7 @@ class LivenessScanner:
             yield LiveCells(cells, truncated, self._former_cells(key, page[key], head, until_ms))
 
     def _former_cells(self, key: bytes, row: Row, head: CommittedHead, until_ms: int) -> list[CellKey]:
-        """Return the cells that a run's other commit records need; none if it last changed by `until_ms`."""
+        """Return the cells that a run's other commit records need, none if it last changed by `until_ms`."""
         # A reader that read the calendars before the change finds the run by its former reference, and then
         # by its run row where it is now. Without the reference it would find the run nowhere.
         if is_older_than(row, until_ms):
@@ -177,7 +177,7 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
     There it represents all rows of one run and start, of any namespace and program.
     """
     # Which program a run of events has is in its event bodies, which liveness does not read. A row of another
-    # program is a hint that readers reject; it stays until its run is purged or starts at another time
+    # program is a hint that readers reject. It stays until its run is purged or starts at another time
     # (decision 31).
     if row.startswith(layout.RUN_INDEX):
         return run_index_cell(layout.split_run_index_key(row)[1])
@@ -220,7 +220,7 @@ def run_index_cell(tail: bytes) -> CellKey:
 
 
 def _is_horizon(key: bytes, column: bytes) -> bool:
-    """Return whether the cell is a horizon in a row beside the ways; one in the catalogue is not."""
+    """Return whether the cell is a horizon in a row beside the ways. One in the catalogue is not."""
     return key.startswith(layout.WAYS) and column.startswith(layout.HORIZON)
 
 

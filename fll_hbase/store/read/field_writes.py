@@ -164,7 +164,7 @@ class FieldWriteReader(Reader):
         return starts
 
     def _schema(self, newest: _Writes) -> _Schema | None:
-        """Return the schema that the newest of those runs reported that did so; None if none of them did."""
+        """Return the schema that the newest of those runs reported that did so, None if none of them did."""
         details = self._events.run_details([run.key for run, _ in newest])
         for run, name in newest:
             run_details = details.get(run.key)
@@ -188,7 +188,7 @@ def _older_windows(newest_ms: int) -> Iterator[Window]:
 
 
 def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] | None:
-    """Return the schema's fields in a run's output; empty if it dropped it, None without a schema."""
+    """Return the schema's fields in a run's output, empty if it dropped it, or None without a schema."""
     # The schemas of an export are those of the fields that its runs used.
     if lineage.operations:
         return None

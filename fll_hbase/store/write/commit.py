@@ -360,7 +360,7 @@ class RunCommitter:
 
 
 class _DeadlineExceeded(Exception):
-    """Raised when a pass took more than half of the grace period; it starts over."""
+    """Raised when a pass took more than half of the grace period. It starts over."""
 
 
 def _restrict_to(
@@ -380,7 +380,7 @@ def _split_by_content(
 ) -> tuple[list[PendingRun], list[PendingRun]]:
     """Return the runs to commit, and those that start over because their latest content was deleted.
 
-    The latter get their own document in `cells` once more; one that has none is added to `rejections`.
+    The latter get their own document in `cells` once more. One that has none is added to `rejections`.
     """
     ready: list[PendingRun] = []
     again: list[PendingRun] = []
@@ -399,7 +399,7 @@ def _split_by_content(
 
 
 def _committed_day(row: Row) -> ContentDay | None:
-    """Return the content and day that a run row counts for; None without a commit record that can be read."""
+    """Return the content and day that a run row counts for, None without a commit record that can be read."""
     value = run_rows.commit_value(row)
     if value is None:
         return None
@@ -425,7 +425,7 @@ def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, Content
 def _content_batches(
     contents: Sequence[EncodedContent], catalogue_of_events: Iterable[Put] = ()
 ) -> list[Batch]:
-    """Return two batches: catalogue cells of the contents and of events, each once; then the content rows."""
+    """Return two batches: catalogue cells of the contents and of events, each once, then the content rows."""
     # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
     # them. Contents and bodies name the same datasets again and again: one put for each cell.
     catalogue = [put for content in contents for put in content.catalogue]
