@@ -25,7 +25,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import prose
+import prose  # type: ignore[import-not-found]  # beside this file, which is run as a script
 
 PACKAGES = ("fll_hbase", "api")
 TESTS = ("tests", "bench", "tools")

@@ -5,7 +5,7 @@ decided here.
 
 The ring is a file of fixed size that the other processes read. A slot has the CRC-32 and the length of its
 entry, then its bytes. A reader may see a slot that is being written: its checksum does not fit, and the slot
-is left out (docs/develop/decisions/0063).
+is left out (decision 0063).
 """
 
 from __future__ import annotations

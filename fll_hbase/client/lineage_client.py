@@ -22,7 +22,7 @@ LIMIT_REACHED = "a greater limit shows more"
 
 def truncation_hint(bounds: Iterable[str]) -> str:
     """Return advice about bounds such as `pairs_max=250000` that truncated an answer; empty without any."""
-    # An answer must not look complete when it is not (docs/develop/decisions/0008-bounded-answers.md).
+    # An answer must not look complete when it is not (decision 0008).
     bounds = list(bounds)
     if bounds == ["hidden"]:
         return "parts are hidden: you lack the role `reader` on their namespaces"

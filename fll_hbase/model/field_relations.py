@@ -255,7 +255,7 @@ class _Builder:
             return
         for name, members in sources.by_field(destination):
             for is_direct, positions in ((True, members.direct), (False, members.indirect)):
-                # Cut before pairs are built: there may be nine million (docs/develop/decisions/0008).
+                # Cut before pairs are built: there may be nine million (decision 0008).
                 for source, names in self._names_by_source(self._within(positions)):
                     direct, indirect, _ = self._union.members((source, destination))
                     (direct if is_direct else indirect).update((source_field, name) for source_field in names)

@@ -187,7 +187,7 @@ class _Walk:
 
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
         """Call `step` on each queued node until none is left or the bound is reached; return the graph."""
-        # Breadth first: a truncated graph contains what is nearest to the field (docs/develop/decisions/0008).
+        # Breadth first: a truncated graph contains what is nearest to the field (decision 0008).
         while self._queue and not self._truncated:
             step(self._queue.popleft())
         limits = frozenset([f"connections_max={self._connections_max}"] if self._truncated else [])

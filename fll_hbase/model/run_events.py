@@ -51,7 +51,7 @@ class EventType(Enum):
     FAIL = "FAIL"
 
 
-# In order of priority: the Spark agent sends a COMPLETE 9 ms after a FAIL (docs/develop/decisions/0012).
+# In order of priority: the Spark agent sends a COMPLETE 9 ms after a FAIL (decision 0012).
 _END_STATES = {EventType.FAIL: State.FAIL, EventType.ABORT: State.ABORT, EventType.COMPLETE: State.COMPLETE}
 _RANKS = {event_type: rank for rank, event_type in enumerate(EventType)}
 
@@ -162,7 +162,7 @@ def make_event(
     run: str, time_ms: int, event_type: EventType, lineage: EventLineage, facts: EventRunFacts
 ) -> IncomingEvent:
     """Encode an event of a run."""
-    # Two bodies: the same lineage every night is stored once, facts differ in each run (docs/develop/decisions/0012).
+    # Two bodies: the same lineage every night is stored once, facts differ in each run (decision 0012).
     texts = [_encode_lineage(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
     event = RunEvent(time_ms, event_type, *digests)

@@ -86,7 +86,7 @@ class Settings:
     list_limit_max: int = 10_000
     search_end_points_max: int = 20_000
     cache_bytes: int = 256 * 2**20
-    # A commit may take half of it (step 5 in docs/reference/row-keys.md), and clocks differ: an hour at least.
+    # A commit may take half of it (docs/reference/row-keys.md, step 5), and clocks differ: at least an hour.
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""

@@ -16,7 +16,7 @@ from fll_hbase.runtime.errors import TooLarge
 T = TypeVar("T")
 
 DERIVED_MAX = 100_000
-"""Columns that a document derives, as far as they are in memory at the same time; docs/reference/rest.md states it."""
+"""Derived columns of a document that may be in memory at the same time; docs/reference/rest.md states it."""
 
 RETAINED_MAX = 400_000
 """Columns of all writes of a document that it derives. Each takes two kilobytes, with its operations."""

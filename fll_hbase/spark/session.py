@@ -36,7 +36,7 @@ _LOCAL_SETTINGS = {
 }
 """Settings of a local Spark: reachable from this machine only, and it logs errors only."""
 
-# About 5,000 lines are one commit of a load (docs/develop/decisions/0014). Filter pushdown is off by default.
+# About 5,000 lines are one commit of a load (decision 0014). Filter pushdown is off by default.
 # UTC, because days and times of an export must not depend on the machine. Simplified traces of workers leave
 # out the causes of an error. Java's serializer holds what it writes until a reset: by default 100 batches of
 # rejected lines, 4 MB each, in every task.

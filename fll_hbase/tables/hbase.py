@@ -1,7 +1,7 @@
 """HBase engine: one table, accessed through HBase's Thrift gateways.
 
-Every call is safe to repeat: a cell is either written once or a hint (docs/reference/row-keys.md). HBase stamps the
-cells; a put is durable when the gateway answers, so `sync` makes no difference.
+Every call is safe to repeat: a cell is either written once or a hint (docs/reference/row-keys.md). HBase
+stamps the cells; a put is durable when the gateway answers, so `sync` makes no difference.
 """
 
 from __future__ import annotations

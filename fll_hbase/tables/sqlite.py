@@ -1,7 +1,7 @@
 """SQLite engine: cells in key order in one file, shared by several processes.
 
 WAL mode lets readers work beside the one writer. Writers queue at a lock file, because SQLite's own busy
-handler is not fair. The log is flushed after the commit, outside the lock: docs/develop/decisions/0004.
+handler is not fair. The log is flushed after the commit, outside the lock: decision 0004.
 """
 
 from __future__ import annotations

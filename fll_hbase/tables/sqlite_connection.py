@@ -1,7 +1,7 @@
 """Connections to a SQLite file, with the settings that all of them have.
 
 SQLite compares nothing that it reads. Its extension cksumvfs puts a checksum at the end of each page of
-a file that reserves room for it, and compares each page that is read from the disk: docs/develop/decisions/0106.
+a file that reserves room for it, and compares each page that is read from the disk: decision 0106.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ class HttpSession:
         self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
     ) -> requests.Response:
         """Send a request with retries; return a response below 300. Raises Unanswered or its error."""
-        # By default quote() keeps `/`: the name `a/b` would become two segments (docs/develop/decisions/0009).
+        # By default quote() keeps `/`: the name `a/b` would become two segments (decision 0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
         self._is_wait_reported = False
         retrying = self._policy.retrying(Unanswered, before_wait=self._report_wait)

@@ -62,8 +62,8 @@ def plan_partitions(
     if request.table is TableName.FIELDS and not bounds.either_end.matches_all:
         return [KeyRangePartition(catalogue_range(bounds.either_end))]
     directions = _reference_directions(request)
-    # A purge deletes references of runs that stay for other datasets (docs/reference/row-keys.md, "Purge"): before a
-    # horizon only run rows are complete.
+    # A purge deletes references of runs that stay for other datasets (docs/reference/row-keys.md, "Purge"):
+    # before a horizon only run rows are complete.
     if directions and latest_horizon_ms is None:
         latest_horizon_ms = latest_horizon_in(table, {catalogue_range(dataset) for _, dataset in directions})
     if directions and (latest_horizon_ms or 0) <= bounds.window.start_ms:

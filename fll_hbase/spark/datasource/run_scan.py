@@ -48,7 +48,7 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
         case ReferencePartition():
             yield from _referenced_runs(store, partition, bounds)
         case IdPartition(run_ids):
-            # By run row alone: it is the only authority on a run, references are hints (docs/reference/row-keys.md).
+            # By run row alone: it decides what a run is, references are hints (docs/reference/row-keys.md).
             rows = run_rows.read_run_rows(store.table, map(RunKey, run_ids))
             yield from _committed_runs(store, rows, bounds)
             for run in run_ids:

@@ -1,6 +1,6 @@
 """Changes of a store since an earlier scan: runs by their commit records, the catalogue by its rows.
 
-The bytes of a table say what changed, but not what was deleted (docs/develop/decisions/0029).
+The bytes of a table say what changed, but not what was deleted (decision 0029).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ FILE_BYTES = 256 * 2**20
 """Default size that files aim at."""
 
 SHUFFLE_BYTES_PER_FILE_BYTE = 4
-"""Bytes that Spark shuffles, compressed, for a byte of Parquet (docs/develop/decisions/0029)."""
+"""Bytes that Spark shuffles, compressed, for a byte of Parquet (decision 0029)."""
 
 _ROW_BYTES = {"csv": 256, "openlineage": 2_048}
 """About the bytes of a row of text, which is not shuffled: a task begins a new file after so many rows."""

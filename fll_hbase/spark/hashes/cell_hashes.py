@@ -35,7 +35,7 @@ def merge_flags(
 
     `hash_range` is the function that workers call for each part of a range. It also chooses the flags.
     """
-    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (docs/develop/decisions/0016).
+    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (decision 0016).
     ranges = range_scan.split_ranges(spark, settings, key_ranges)
     hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
     # Two workers hardly ever have the same hash: aggregating before the shuffle would only cost time.

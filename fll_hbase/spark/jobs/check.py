@@ -3,7 +3,7 @@
 Workers hash the cells that rows need and the cells that exist: one scan determines whether there is any
 mismatch. Only then a second scan explains mismatches as findings, and reads each again, since writers may be
 running. A scan of the calendars counts the runs of sealed days. An error is missed if its hash equals that of
-another cell: one in 18 billion, in a table of a billion cells (docs/develop/decisions/0016-marks-not-keys.md).
+another cell: one in 18 billion, in a table of a billion cells (decision 0016).
 """
 
 from __future__ import annotations

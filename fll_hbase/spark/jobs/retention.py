@@ -2,7 +2,7 @@
 
 The rules are those of fll_hbase/store/maintenance/garbage_collection.py, which does the same in one process.
 Live cells and old cells are compared as 64-bit hashes; only if an old hash is not live, a second scan finds
-the cell. Two cells with the same hash keep each other (docs/develop/decisions/0016-marks-not-keys.md).
+the cell. Two cells with the same hash keep each other (decision 0016).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Garbage collection in one process: purge of expired runs, then deletion of cells that no run row needs.
 
-docs/reference/row-keys.md, "How rows are deleted", defines both and says why they are safe beside running writers.
-Only cells that were put at `until_ms` or before are deleted.
+docs/reference/row-keys.md, "How rows are deleted", defines both and says why they are safe beside
+running writers. Only cells that were put at `until_ms` or before are deleted.
 """
 
 from __future__ import annotations

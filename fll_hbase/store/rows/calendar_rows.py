@@ -1,8 +1,8 @@
 """Cells of ways and calendars, encoded and decoded by pure functions.
 
 A calendar says on which days a content ran. The token of a day is replaced by whoever is about to change
-its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/reference/row-keys.md
-defines the format, and why a seal is right.
+its runs; the seal of the day counts them, and holds as long as its token is that of the day.
+docs/reference/row-keys.md defines the format, and why a seal is right.
 """
 
 from __future__ import annotations

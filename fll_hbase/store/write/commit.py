@@ -1,10 +1,10 @@
 """The commit protocol: how runs become rows that survive crashes and concurrent writers.
 
-The steps are those of docs/reference/row-keys.md, "How rows are written", which also says why their order is safe:
-contents (sets of operations, shared by runs) first, then the cells of documents and events, then ways, days
-and references, last the commit record. Each batch is visible before the next one is put. At the end the run
-row is read again, and a pass starts over if it was changed. A pass is one attempt of steps 2 to 6. Methods
-with an argument `rejections` add the errors of runs to it, by run id.
+The steps are those of docs/reference/row-keys.md, "How rows are written", which also says why their
+order is safe: contents (sets of operations, shared by runs) first, then the cells of documents and events,
+then ways, days and references, last the commit record. Each batch is visible before the next one is put. At
+the end the run row is read again, and a pass starts over if it was changed. A pass is one attempt of steps 2
+to 6. Methods with an argument `rejections` add the errors of runs to it, by run id.
 """
 
 from __future__ import annotations
