@@ -171,7 +171,7 @@ class _Asker:
 
 
 def _requested_query() -> Query[Any] | None:
-    """Return the query of the current request, None if its route has none. Raises InvalidQuery."""
+    """Return the query of the current request, or None if its route has none. Raises InvalidQuery."""
     view = current_app.view_functions.get(request.endpoint or "")
     query: type[Query[Any]] | None = getattr(view, "query", None)
     if query is None:

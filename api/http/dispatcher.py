@@ -304,7 +304,7 @@ class Dispatcher:
         )
 
     def _first_client(self, lane: Lane, now: float) -> Client | None:
-        """Return the client of the request of a lane that begins next, None if none may begin."""
+        """Return the client of the request of a lane that begins next, or None if none may begin."""
         if not lane.waiting:
             return None
         # By whether a client runs some of the kind and not for each, since a thousand may wait.

@@ -67,7 +67,7 @@ def _append(file: FileIO, line: bytes) -> None:
 
 
 def open_log(path: str, *, setting: str) -> LogFile | None:
-    """Return the log file of a setting, None for an empty one. Raises ConfigurationError."""
+    """Return the log file of a setting, or None for an empty one. Raises ConfigurationError."""
     if not path:
         return None
     try:

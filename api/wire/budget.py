@@ -27,7 +27,7 @@ def is_read(method: str, path: str) -> bool:
 
 
 def preferred_seconds(prefer: str) -> int | None:
-    """Return the seconds of `wait` in a Prefer header, None without a valid one.
+    """Return the seconds of `wait` in a Prefer header, or None without a valid one.
 
     The first of several counts. As RFC 7240 says, 0 and invalid values are ignored.
     """

@@ -62,7 +62,7 @@ def read_settings(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str] = os.environ,
 ) -> CaptureSettings | None:
-    """Return the settings, None if no URL is set anywhere: then capture is off.
+    """Return the settings, or None if no URL is set anywhere: then capture is off.
 
     `arguments` are by the names of `config.Settings`; `spark_value` returns the value of a setting of the
     application. Raises ConfigurationError with every fault.
@@ -121,7 +121,7 @@ def _find(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str],
 ) -> tuple[str, str | int | None]:
-    """Return the source and the value of a setting, None if it is set nowhere."""
+    """Return the source and the value of a setting, or None if it is set nowhere."""
     argument = arguments.get(name)
     if argument is not None:
         return name.removeprefix("capture_"), argument

@@ -310,7 +310,7 @@ def _thrift_columns(columns: Columns) -> list[bytes]:
 
 
 def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
-    """Return the cells of one row, {} without any; `columns` are as the gateway expects, None for all."""
+    """Return the cells of one row, or {} without any; `columns` are as the gateway expects, None for all."""
     rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
     return to_row(rows[0].columns) if rows else {}
 
@@ -318,7 +318,7 @@ def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) ->
 def _get_many(
     table: happybase.Table, keys: Sequence[bytes], columns: Sequence[bytes] | None
 ) -> dict[bytes, Row]:
-    """Return the rows that exist by key; `columns` are as the gateway expects, None for all."""
+    """Return the rows that exist by key; `columns` are as the gateway expects, or None for all."""
     rows = table.connection.client.getRowsWithColumns(table.name, keys, columns, {})
     return {row.row: to_row(row.columns) for row in rows}
 

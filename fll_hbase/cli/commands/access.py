@@ -189,7 +189,7 @@ def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) ->
 
 
 def _lifetime_ms(text: str | None) -> int | None:
-    """Return a lifetime in milliseconds, None for ever. Raises InvalidQuery."""
+    """Return a lifetime in milliseconds, or None for ever. Raises InvalidQuery."""
     if text is None:
         return None
     try:

@@ -225,7 +225,7 @@ class _StatementParser:
         return sorted([*self._tokenizer.tokenize(blank(sql, parts)), *errors], key=lambda token: token.start)
 
     def _closed_tokens(self, sql: str) -> list[Token] | None:
-        """Return the tokens of a text, None if a quote or a comment is not closed.
+        """Return the tokens of a text, or None if a quote or a comment is not closed.
 
         The library reports open quotes only; behind an open comment a `;` is no token either. Raises the
         errors of `deadline.check`: a text with open quotes is read several times.

@@ -149,7 +149,7 @@ def _report(
 
 
 def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
-    """Return Spark's progress of a batch as JSON members; None before it is committed, {} if forgotten."""
+    """Return Spark's progress of a batch as JSON members; None before it is committed, or {} if forgotten."""
     last = query.lastProgress
     if last is None or last["batchId"] < number:
         return None

@@ -239,7 +239,7 @@ def _require(
 
 
 def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
-    """Return the head of a commit value, None for None. Raises CorruptRow, which names the row `key`."""
+    """Return the head of a commit value, or None for None. Raises CorruptRow, which names the row `key`."""
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:

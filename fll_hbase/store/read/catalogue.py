@@ -265,7 +265,7 @@ class Catalogue:
     def _rows(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[tuple[Dataset, Row]]:
-        """Yield the datasets of a namespace in order, each with its row, {} if that is missing."""
+        """Yield the datasets of a namespace in order, each with its row, or {} if that is missing."""
         names = dataset_names(self._table, namespace)
         listed = list_names(names, prefix=prefix.encode(), start_after=start_after.encode())
         for batch in batch_names(listed):

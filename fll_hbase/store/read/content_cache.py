@@ -217,7 +217,7 @@ class ContentCache:
     def iter_touching(
         self, contents: Sequence[FieldOfContent], direction: Direction
     ) -> Iterator[tuple[Operation, ...]]:
-        """Yield for each content what `iter_operations` does, () if it does not mention its field.
+        """Yield for each content what `iter_operations` does, or () if it does not mention its field.
 
         Field maps of all contents are loaded first. Raises DeadlineExceeded.
         """

@@ -134,7 +134,7 @@ class ReachWalk:
         return [Expansion(*key, self._expanded_nodes(listed)) for key, listed in sorted(nodes.items())]
 
     def _expanded_nodes(self, nodes: list[Node]) -> tuple[Node, ...] | None:
-        """Return these nodes and the dataset as a whole; forward, from that, None for all fields."""
+        """Return these nodes and the dataset as a whole; forward, from that, or None for all fields."""
         dataset_node = nodes[0].dataset_node
         if not self._backward and dataset_node in nodes:
             # Forward, an influence on a dataset leads to all fields of it.

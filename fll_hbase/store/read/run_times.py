@@ -125,7 +125,7 @@ def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, None without any; of the runs that began last, it names the smallest id."""
+    """Return the span of runs, or None without any; of the runs that began last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))

@@ -323,7 +323,7 @@ class VisibleTable:
         return all(map(self._may_read, {dataset.namespace for dataset in datasets}))
 
     def _cached(self, key: bytes) -> MaskedContent | None:
-        """Return the masked row of a content from the cache, None if it has none."""
+        """Return the masked row of a content from the cache, or None if it has none."""
         with self._lock:
             cached = self._masked.get(key)
         return cached[1] if cached else None

@@ -351,7 +351,7 @@ class RunCommitter:
         return self._clock() - began_ms > self._pass_max_ms
 
     def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
-        """Yield each run with its stored row, {} for a new run; the rows are read in one call."""
+        """Yield each run with its stored row, or {} for a new run; the rows are read in one call."""
         pending = list(pending)
         # One call for all runs of the pass, not a round trip for each.
         rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))

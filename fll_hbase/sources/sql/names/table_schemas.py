@@ -22,7 +22,7 @@ LOOKED_UP_MAX = 500_000
 """Columns of the catalogue that one document may need. Each takes half a kilobyte."""
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
-"""Returns the fields of a dataset in the catalogue, None for a dataset that is not in it."""
+"""Returns the fields of a dataset in the catalogue, or None for a dataset that is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
