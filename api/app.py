@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 Layer: TypeAlias = "Callable[[WSGIApplication], WSGIApplication]"
-"""Wraps an app in another one; it returns the app itself where its settings turn it off."""
+"""Wraps an app in another one. It returns the app itself where its settings turn it off."""
 
 _CONVERTERS = {
     "namespace": NamespaceConverter,

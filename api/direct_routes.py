@@ -48,7 +48,7 @@ _LEVELS = {str(level): level for level in range(1, 10)}
 
 
 def _plain_values(parameter: Parameter) -> dict[str, Any] | None:
-    """Return the values of a parameter by the texts that are plain, None for a time."""
+    """Return the values of a parameter by the texts that are plain, or None for a time."""
     match parameter.kind:
         case Kind.TIME:
             return None

@@ -106,7 +106,7 @@ def _listening(host: str, port: int, *, name: str = "") -> socket.socket:
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
-    """gunicorn, which supervises the processes; each opens a store and creates an app."""
+    """gunicorn, which supervises the processes. Each opens a store and creates an app."""
 
     def __init__(self, settings: Settings, metrics: Path) -> None:
         self.settings = settings

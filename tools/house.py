@@ -4,7 +4,8 @@
     python tools/house.py --list             also print each violation as file:line
     python tools/house.py --list PATH ...    only those below paths such as fll_hbase/store
 
-`docs/develop/contributing.md` says what the rules are for.
+`tools/prose.py` measures the prose, by the same options. `docs/develop/contributing.md` says what the rules
+are for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import median
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import prose  # type: ignore[import-not-found]  # beside this file, which is run as a script
 
 PACKAGES = ("fll_hbase", "api")
 TESTS = ("tests", "bench", "tools")
@@ -478,6 +483,17 @@ def _common_rows(measures: Measures) -> list[Row]:
     ]
 
 
+def prose_rows(root: Path) -> list[Row]:
+    """Return the share of sentences with a habit of each group, with its floor as the limit."""
+    rows = []
+    for group, (total, hits) in prose.shares(prose.sentences(root)).items():
+        share, most = prose.percent(total, hits), prose.FLOORS[group]
+        rows.append(
+            Row(f"{group} with a habit", f"{hits} ({share:.2f} %)", f"at most {most:g} %", share <= most)
+        )
+    return rows
+
+
 def _row(label: str, value: float, *, most: float) -> Row:
     return Row(label, f"{value:g}", f"at most {most:g}", value <= most)
 
@@ -508,6 +524,7 @@ def main(arguments: list[str] | None = None) -> int:
     packages, tests = measure(options.root, PACKAGES), measure(options.root, TESTS)
     passed = print_table("Packages: " + ", ".join(PACKAGES), package_rows(packages))
     passed &= print_table("Tests: " + ", ".join(TESTS), test_rows(tests))
+    passed &= print_table("Prose", prose_rows(options.root))
     for measures in (packages, tests):
         if measures.private_words:
             counts = ", ".join(f"{word} {count}" for word, count in measures.private_words.most_common())
@@ -517,7 +534,7 @@ def main(arguments: list[str] | None = None) -> int:
             if not options.list or text.startswith(tuple(options.list)):
                 print(f"{text} [{rule}]")
     elif not passed:
-        print("\nEach violation: python tools/house.py --list")
+        print("\nEach violation: python tools/house.py --list; of prose: python tools/prose.py --list")
     return 0 if passed else 1
 
 

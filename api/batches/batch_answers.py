@@ -121,7 +121,7 @@ class _Asker:
         self._answers: dict[str, _Answer] = {}
 
     def first_reads(self, path: str) -> FirstReads:
-        """Return the windows that a query reads first; none for one that is invalid."""
+        """Return the windows that a query reads first, or none for one that is invalid."""
         with self._context(path):
             try:
                 query = _requested_query()
@@ -171,7 +171,7 @@ class _Asker:
 
 
 def _requested_query() -> Query[Any] | None:
-    """Return the query of the current request, None if its route has none. Raises InvalidQuery."""
+    """Return the query of the current request, or None if its route has none. Raises InvalidQuery."""
     view = current_app.view_functions.get(request.endpoint or "")
     query: type[Query[Any]] | None = getattr(view, "query", None)
     if query is None:
@@ -215,7 +215,7 @@ def _query(item: Part) -> BatchQuery:
     if target not in ("", "?") and not target.startswith(_PREFIX):
         item.error(f"must begin with {_PREFIX}: the path of a GET request", "path")
     elif target.partition("?")[0] == PATH:
-        item.error("is that of a batch, which no batch contains", "path")
+        item.error("must not be the path of a batch", "path")
     return BatchQuery(path=target, id=item.optional("id", bytes_max=ID_BYTES_MAX))
 
 

@@ -34,13 +34,13 @@ FIRST_BYTES, READ_BYTES = 2**14, 2**16
 """Bytes that are read at a time: of a new request, which has no more in most cases, and of one that has."""
 
 SEND_BYTES = 2**16
-"""Bytes of an answer that are collected before some are sent; what the client does not take is spooled."""
+"""Bytes of an answer that are collected before some are sent. What the client does not take is spooled."""
 
 UNSENT_BYTES_MAX = 2**20
 """With more bytes of answers that the client does not take, its next request waits."""
 
 REQUESTS_MAX = 128
-"""Complete requests of a connection that wait or run; those sent further ahead are refused."""
+"""Complete requests of a connection that wait or run. Those sent further ahead are refused."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -83,7 +83,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     is_sending = False
     # Whether the next request waits until the client takes its answers.
     is_paused = False
-    # Until then what the client still sends is thrown away; 0 while requests are read.
+    # Until then what the client still sends is thrown away, or 0 while requests are read.
     linger_until = 0.0
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -139,7 +139,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._end_input()
 
     def handle_write(self) -> None:
-        """Send what there is; then resume a paused connection, or close it after its last answer."""
+        """Send what there is, then resume a paused connection, or close it after its last answer."""
         with self.outbuf_lock:
             self._send()
             is_flushed = not self.total_outbufs_len
@@ -153,7 +153,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._close_gracefully()
 
     def handle_close(self) -> None:
-        """Close the connection at once, without the requests that no thread has; it may be closed already."""
+        """Close the connection at once, without the requests that no thread has. It may be closed already."""
         super().handle_close()
         with self.requests_lock:
             dropped = [] if self.request is None else [self.request]
@@ -171,7 +171,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def has_left(self) -> bool:
         """Return whether the client has closed the connection, and waits for no answer.
 
-        One that sends no more may wait for it, as HTTP/1.1 allows; then `_probe` finds out.
+        One that sends no more may wait for it, as HTTP/1.1 allows. Then `_probe` finds out.
         """
         return not self.connected or (self.input_ended and not _allows_interim(self.requests[0]))
 
@@ -235,7 +235,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         )
 
     def send_continue(self) -> None:
-        """Let the client send the body that it keeps back; never closes, as waitress's own method may."""
+        """Let the client send the body that it keeps back. Never close, as waitress's own method may."""
         if self.request is not None:
             self.request.expect_continue = False
         self.sent_continue = True
@@ -245,7 +245,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._send()
 
     def write_soon(self, data: bytes) -> int:
-        """Add bytes to the answer and return their number; never waits. Raises ClientDisconnected."""
+        """Add bytes to the answer and return their number, without waiting. Raises ClientDisconnected."""
         with self.outbuf_lock:
             if not self.connected:
                 raise ClientDisconnected
@@ -372,7 +372,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return failed
 
     def _finish(self, task: Task) -> None:
-        """Send what the client takes now; then begin or delay the next request, or close."""
+        """Send what the client takes now, then begin or delay the next request, or close."""
         with self.outbuf_lock:
             self.has_begun = False
             self._send()

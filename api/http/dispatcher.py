@@ -68,7 +68,7 @@ class Lane:
 
         The threads are shared by the clients that run or wait; of these the client has `client_max` at most.
         Each waiting request of this one and the new one take the mean time of a request, or the mean age of
-        the running ones if that is longer; so the estimate is above 0 once a request was served. `now` is in
+        the running ones if that is longer, so the estimate is above 0 once a request was served. `now` is in
         monotonic seconds.
         """
         ages = [now - began for _, began in self.running.values()]
@@ -93,7 +93,7 @@ class Lane:
         self.note(now - began, seconds_max=seconds_max)
 
     def note(self, seconds: float, *, seconds_max: float) -> None:
-        """Add the time that a request took to the moving average; it counts as at most `seconds_max`."""
+        """Add the time that a request took to the moving average. It counts as at most `seconds_max`."""
         self.mean_seconds += WEIGHT * (min(seconds, seconds_max) - self.mean_seconds)
 
     def push(self, client: Client, job: Job, deadline: float) -> None:
@@ -152,7 +152,7 @@ class Dispatcher:
         return self.reads if is_read else self.writes
 
     def start(self) -> None:
-        """Start the threads; they end with the process."""
+        """Start the threads. They end with the process."""
         for number in range(self._threads + 2 * self._spare):
             threading.Thread(target=self._serve, name=f"request-{number}", daemon=True).start()
         for name, queue in (("health", self._immediate), ("metrics", self._metrics)):
@@ -304,10 +304,10 @@ class Dispatcher:
         )
 
     def _first_client(self, lane: Lane, now: float) -> Client | None:
-        """Return the client of the request of a lane that begins next, None if none may begin."""
+        """Return the client of the request of a lane that begins next, or None if none may begin."""
         if not lane.waiting:
             return None
-        # By whether a client runs some of the kind; not for each, since a thousand may wait.
+        # By whether a client runs some of the kind and not for each, since a thousand may wait.
         has_room = {True: self._has_room(lane, 0), False: self._has_room(lane, self._spare)}
         may_begin = (
             client

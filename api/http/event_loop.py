@@ -22,7 +22,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
     """The sockets of a server by descriptor, and what each waits for.
 
     waitress adds and removes sockets as in a dictionary. Its own loop asks every socket before every wait
-    what it waits for; this one asks only those that had an event or that `refresh` names. Only the thread of
+    what it waits for. This one asks only those that had an event or that `refresh` names. Only the thread of
     the loop may change it, except for `refresh`.
     """
 
@@ -36,7 +36,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         self._changed: deque[wasyncore.dispatcher] = deque()
 
     def __setitem__(self, descriptor: int, socket: wasyncore.dispatcher) -> None:
-        """Add a socket; what it waits for is asked by the next `poll`."""
+        """Add a socket. What it waits for is asked by the next `poll`."""
         super().__setitem__(descriptor, socket)
         # What it waits for is known once its constructor has ended.
         self._epoll.register(descriptor, 0)
@@ -83,7 +83,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         while self._changed:
             socket = self._changed.popleft()
             descriptor = socket._fileno
-            # Closed ones have no descriptor; it may belong to another connection already.
+            # Closed ones have no descriptor. It may belong to another connection already.
             if descriptor not in self._events or self[descriptor] is not socket:
                 continue
             # In this order: a connection is readable if there was nothing to write (see Connection.writable).

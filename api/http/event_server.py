@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 IMMEDIATE_PATHS = ("/healthz", "/readyz")
-"""Answered by a thread of their own; they never wait for the store."""
+"""Answered by a thread of their own. They never wait for the store."""
 
 CONNECTIONS_MAX = 10_000
 RESERVED_FILES = 200
@@ -46,7 +46,7 @@ BATCHES_MAX = 4
 """Bodies of the largest size for which there is room, in temporary files, at a time."""
 
 MEMORY_BYTES_MAX, MEMORY_BYTES_LEFT = 128 * 2**20, 112 * 2**20
-"""Memory of all requests that arrive, and of all that wait; and what is left of it when some are refused."""
+"""Memory of all requests that arrive, and of all that wait, and what is left of it when some are refused."""
 
 SMALL_BYTES = 2**14
 """Complete requests that take no more are not refused for want of memory."""
@@ -96,7 +96,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         slot: int = 0,
         connections_max: int | None = None,
     ) -> None:
-        """Take a listening socket, and the loads of the workers that share it; this worker has `slot`.
+        """Take a listening socket, and the loads of the workers that share it. This worker has `slot`.
 
         Without `connections_max` there are as many connections as the limit of open files allows.
         """
@@ -132,7 +132,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._silent = SilentFirst(self.active_channels.values())
 
     def serve(self, is_alive: Callable[[], bool]) -> None:
-        """Serve until `is_alive` returns false, which is called at least once a second; then stop."""
+        """Serve until `is_alive` returns false, which is called at least once a second, then stop."""
         self._dispatcher.start()
         # Before its first connection, which the others would take, too.
         self._note_load()
@@ -195,7 +195,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self.pull_trigger()
 
     def _poll(self) -> None:
-        """Handle events until the next check is due; when it is due, check the times of connections."""
+        """Handle events until the next check is due. When it is due, check the times of connections."""
         now = time.monotonic()
         if self._accept_at and now >= self._accept_at:
             self._accept_at = 0.0
@@ -231,7 +231,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return most
 
     def _admit(self, sock: socket.socket | TlsSocket, addr: tuple[Any, ...]) -> None:
-        """Serve an accepted connection if there is room, or can be made, for one more; else refuse it."""
+        """Serve an accepted connection if there is room, or can be made, for one more, else refuse it."""
         address = network(str(addr[0]))
         refusal = self._make_room(address)
         if refusal is not None:

@@ -30,7 +30,7 @@ class SilentFirst:
         self._sorted: list[tuple[tuple[bool, float], Connection]] = []
 
     def take(self) -> Connection | None:
-        """Return the open connection without a complete request that is silent longest; None without any.
+        """Return the open connection without a complete request that is silent longest, or None without any.
 
         Those that receive an answer or send a request come after those that were idle at the latest sorting.
         """
@@ -49,7 +49,7 @@ class SilentFirst:
         return first
 
     def _take_sorted(self) -> Connection | None:
-        """Return the first of those sorted earlier that is still as it was; None without any."""
+        """Return the first of those sorted earlier that is still as it was, or None without any."""
         while self._sorted:
             order, connection = self._sorted.pop()
             if connection.connected and not connection.requests and _order(connection) == order:
@@ -74,7 +74,7 @@ class Addresses:
         self._connections.setdefault(address, set()).add(connection)
 
     def remove(self, address: str, connection: Connection) -> None:
-        """Note that a connection of an address is closed; it may have been noted before."""
+        """Note that a connection of an address is closed. It may have been noted before."""
         connections = self._connections.get(address, set())
         connections.discard(connection)
         if not connections:

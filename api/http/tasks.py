@@ -201,7 +201,7 @@ class ProblemTask(ErrorTask):  # type: ignore[misc]
     """Answers a request that the app does not get with a problem."""
 
     def execute(self) -> None:
-        """Write the problem that refuses the request; only its head for HEAD."""
+        """Write the problem that refuses the request, or only its head for HEAD."""
         error = self.request.error
         refusal = error if isinstance(error, Refusal) else _refusal(self.request)
         body = responses.to_json(refusal.problem)
@@ -272,6 +272,6 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         return header
 
     def set_close_on_finish(self) -> None:
-        """Close the connection after the answer; not after a 304, which has neither body nor length."""
+        """Close the connection after the answer, not after a 304, which has neither body nor length."""
         if not self._ends_with_head:
             super().set_close_on_finish()

@@ -75,7 +75,7 @@ def _note_request() -> None:
 
 
 class AuditLog:
-    """Writes the audit log. Threads may share it; it reads tags from the store of the app."""
+    """Writes the audit log. Threads may share it. It reads tags from the store of the app."""
 
     def __init__(self, file: LogFile, tags: TagStore) -> None:
         self._file = file
@@ -120,7 +120,7 @@ class AuditLog:
         return ", ".join(sorted({entry.tag for entry in stored}))
 
     def _write(self, event: str, members: Mapping[str, str | int]) -> None:
-        """Write a line; if that fails, count it, and log it at most once in FAILURE_PAUSE_SECONDS."""
+        """Write a line. If that fails, count it, and log it at most once in FAILURE_PAUSE_SECONDS."""
         try:
             self._file.write(self._format({"event": event, **members}))
         except OSError as error:

@@ -34,7 +34,7 @@ class LogFile(WatchedFileHandler):
         return self._is_standard_error and os.isatty(2)
 
     def write(self, line: bytes) -> None:
-        """Append a line. Raises OSError; then nothing of the line is in the file."""
+        """Append a line. Raises OSError if nothing of the line is in the file."""
         self.acquire()
         try:
             if self._is_standard_error:
@@ -53,7 +53,7 @@ class LogFile(WatchedFileHandler):
 
 
 def _append(file: FileIO, line: bytes) -> None:
-    """Append a whole line under a lock. Raises OSError; then nothing of the line is in the file."""
+    """Append a whole line under a lock. Raises OSError if nothing of the line is in the file."""
     # One call appends all of it, unless the disk becomes full. The lock of the file is for that case
     # alone: without it, the part of this line would be mixed with what others append to it.
     fcntl.flock(file, fcntl.LOCK_EX)
@@ -67,7 +67,7 @@ def _append(file: FileIO, line: bytes) -> None:
 
 
 def open_log(path: str, *, setting: str) -> LogFile | None:
-    """Return the log file of a setting, None for an empty one. Raises ConfigurationError."""
+    """Return the log file of a setting, or None for an empty one. Raises ConfigurationError."""
     if not path:
         return None
     try:

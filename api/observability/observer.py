@@ -22,7 +22,7 @@ NO_ROUTE = "none"
 """The route of a request that reached none, such as one that is refused or has an unknown path."""
 
 CLIENT_LEFT_STATUS = "499"
-"""The status of a request whose client left before an answer began; no such answer is sent."""
+"""The status of a request whose client left before an answer began. No such answer is sent."""
 
 REQUESTS = Counter("fll_http_requests_total", "Requests that were answered.", ["route", "method", "status"])
 SECONDS = Histogram(
@@ -107,12 +107,12 @@ class RequestObserver:
         try:
             log.write(line)
         except OSError as error:
-            # The answer does not depend on it; what the operator reads of it is this line.
+            # The answer does not depend on it. What the operator reads of it is this line.
             _log.error("the access log cannot be written: %s", error)
 
 
 def members(answered: AnsweredRequest) -> dict[str, str | int]:
-    """Return what a line has of a request in either log, with the current time; never its path or query."""
+    """Return what a line has of a request in either log, with the current time, never its path or query."""
     principal = answered.environ.get(PRINCIPAL)
     trace = tracing.current()
     return {
@@ -135,6 +135,6 @@ def method_of(command: str) -> str:
 
 
 def status_of(phrase: str) -> str:
-    """Return the three digits that a status line such as `404 Not Found` begins with; `500` without them."""
+    """Return the three digits that a status line such as `404 Not Found` begins with, `500` without them."""
     number = phrase[:3]
     return number if number.isdigit() else str(HTTPStatus.INTERNAL_SERVER_ERROR.value)

@@ -44,7 +44,7 @@ def configure(environment: Mapping[str, str]) -> None:
 
 
 def span_exporter(environment: Mapping[str, str]) -> SpanExporter | None:
-    """Return the exporter that the variables name, None without one. Raises ConfigurationError."""
+    """Return the exporter that the variables name, or None without one. Raises ConfigurationError."""
     name = environment.get(VARIABLE, "").strip().lower()
     if name in ("", "none") or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
@@ -62,7 +62,7 @@ def span_exporter(environment: Mapping[str, str]) -> SpanExporter | None:
             f"{VARIABLE}={name} needs {error.name}, which is not installed: pip install '.[server,otel]' in"
             " the source tree, or the wheel with [server,otel] behind its name"
         ) from error
-    raise ConfigurationError(f"{VARIABLE}={name!r} is not possible; it is otlp, console or none")
+    raise ConfigurationError(f"invalid value {VARIABLE}={name!r}: expected otlp, console or none")
 
 
 class OtelTracer:
@@ -91,7 +91,7 @@ class OtelTracer:
             yield _OtelRequestSpan(span)
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """Return a context that is a span below the current one; none without a request."""
+        """Return a context that is a span below the current one, none without a request."""
         from opentelemetry import trace
 
         # Checks of readiness, for one, belong to no request.

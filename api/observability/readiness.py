@@ -80,7 +80,7 @@ class Readiness:
         self._ended.clear()
 
     def _checked(self) -> tuple[float, LineageError | None]:
-        """Return when a check ended, in monotonic seconds, and its error, None if the store answered."""
+        """Return when a check ended, in monotonic seconds, and its error, or None if the store answered."""
         try:
             with deadline.limited(CHECK_SECONDS_MAX):
                 self._check()

@@ -5,7 +5,7 @@ decided here.
 
 The ring is a file of fixed size that the other processes read. A slot has the CRC-32 and the length of its
 entry, then its bytes. A reader may see a slot that is being written: its checksum does not fit, and the slot
-is left out (docs/develop/decisions/0063).
+is left out (decision 0063).
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class ActivityMiddleware:
         self._activity = activity
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Call the app; after a POST or PATCH add the newest SLOTS notes of the request to the activity."""
+        """Call the app. After a POST or PATCH add the newest SLOTS notes of the request to the activity."""
         if environ["REQUEST_METHOD"] not in _WRITES:
             return self._app(environ, start_response)
         # The newest of a large batch: the ring has no room for more.

@@ -50,7 +50,7 @@ class EventRecorded(msgspec.Struct):
 
     recorded: IsRecorded
     run: str = ""
-    checksum: Annotated[str, Meta(description="Of the merged events of the run so far")] = ""
+    checksum: Annotated[str, Meta(description="Checksum of the merged events of the run so far")] = ""
     endpoints: tuple[DatasetName, ...] = ()
     warnings: LeftOut = ()
 

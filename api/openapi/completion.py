@@ -99,8 +99,8 @@ OPERATION_IDS = {
 _PATH_PARAMETERS = {
     "namespace": "Namespace of a dataset, or of a program where it records",
     "name": "Name of a dataset, percent-encoded: `s3:%2F%2Fbucket%2Fa`",
-    "field": "Name of a field; the full path of a nested one, `employees%2Fname`",
-    "run": "Id of a run; the example is that of the run that `POST …/lineage` records",
+    "field": "Name of a field, or the full path of a nested field: `employees%2Fname`",
+    "run": "Id of a run. The example is the run that `POST …/lineage` records",
     "checksum": "Checksum of a content: 32 hex digits",
     "tag": "Name of a tag, such as `PII`",
     "policy": "Name of a policy",
@@ -122,7 +122,7 @@ _HEADERS = {
     "Window-Start": "Start of the window, included, in epoch seconds",
     "Window-End": "End of the window, excluded, in epoch seconds",
     "Retained-From": "If the window reaches before it: the horizon of the retention, in epoch seconds",
-    "Link": 'If there is a next page: its path, as `<…>; rel="next"`',
+    "Link": 'Path of the next page, if there is one: `<…>; rel="next"`',
     "Truncated": "`true` if a limit cut the answer",
     "Truncated-By": "If a limit cut the answer: these limits, such as `pairs_max=250000`",
     "Retry-After": "Seconds to wait before the request is sent again",
@@ -131,7 +131,7 @@ _HEADERS = {
 _TOKEN = {
     "type": "http",
     "scheme": "bearer",
-    "description": "What `fll token create` prints, or a JSON Web Token; for servers that ask for one",
+    "description": "A token from `fll token create`, or a JSON Web Token, if the server requires one",
 }
 
 
@@ -160,7 +160,7 @@ def _operations(path: str, item: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _tag_rank(tag: Json) -> int:
-    """Return the place of a group in TAGS_FIRST; one that is not listed comes after all of these."""
+    """Return the place of a group in TAGS_FIRST. One that is not listed comes after all of these."""
     # sorted() is stable: the other groups stay in their order.
     return TAGS_FIRST.index(tag["name"]) if tag["name"] in TAGS_FIRST else len(TAGS_FIRST)
 

@@ -47,7 +47,7 @@ class AspectParams(NoParams):
     """Query of GET /aspects: the aspect to return."""
 
     aspect = fields.String(required=True, metadata={"description": f"`{KEY}` or `{SCHEMA}`"})
-    # Sent by DataHub's clients; only the current version of an aspect exists here.
+    # Sent by DataHub's clients. Only the current version of an aspect exists here.
     version = CountParam(load_default=0)
 
 

@@ -19,7 +19,7 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
     """The routes of an app, the error handlers of `problems`, and the OpenAPI document."""
 
     ERROR_SCHEMA = body_schema(Problem)
-    # flask-smorest would add a default error to every route; each route lists the problems it can have.
+    # flask-smorest would add a default error to every route. Each route lists the problems it can have.
     DEFAULT_ERROR_RESPONSE_NAME = None
 
     def __init__(self, app: Flask, *, components: Iterable[type[Struct]]) -> None:

@@ -23,7 +23,9 @@ ShortText = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
 Influence = Literal["direct", "indirect"]
 # Sorted, because the order of a set differs between processes, and the document must not.
 Kind = Annotated[str, Meta(extra_json_schema={"enum": sorted(KINDS)})]
-_OwnNamespace = Annotated[Text, Meta(description="Required where there is no URL; else it must be the same")]
+_OwnNamespace = Annotated[
+    Text, Meta(description="Required if the URL names no namespace, otherwise equal to that namespace")
+]
 
 
 class Document(msgspec.Struct, rename="camel"):
@@ -48,7 +50,7 @@ class Run(Document, kw_only=True):
 class DescribedEndPoint(Document, kw_only=True):
     """A dataset with its description."""
 
-    namespace: Annotated[Text, Meta(description="Default: that of the program")] = ""
+    namespace: Annotated[Text, Meta(description="Default: the namespace of the program")] = ""
     name: Text
     description: str = ""
 
@@ -100,7 +102,9 @@ class Write(NamedOperation, kw_only=True):
     inputs: tuple[Input, ...] = ()
     unknown_origins: Annotated[
         tuple[Text, ...],
-        Meta(description="READs to which it is related in an unknown way; then no others of the run are"),
+        Meta(
+            description="READs whose relation to it is unknown. If given, no other READ of the run is related"
+        ),
     ] = ()
 
 
@@ -137,7 +141,7 @@ class FirstDesignOperation(NamedOperation):
 
 
 class Destination(DescribedEndPoint, kw_only=True):
-    """The destination of the name-based form; without `fields`, all that were not dropped are written."""
+    """The destination of the name-based form. Without `fields`, all that were not dropped are written."""
 
     fields: tuple[ShortText | TypedField, ...] = ()
 

@@ -247,5 +247,5 @@ BODIES: dict[str, Any] = {
 
 
 def parameter_example(route: str, name: str) -> Any:
-    """Return the example of a parameter of a route, such as `get /v3/search`; None for an optional one."""
+    """Return the example of a parameter of a route, such as `get /v3/search`, or None for an optional one."""
     return _ROUTE_VALUES.get(route, {}).get(name, _PARAMETERS.get(name))

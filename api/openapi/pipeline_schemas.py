@@ -33,7 +33,7 @@ _TYPES = [{"type": "string"}, {"type": "object"}, {"type": "array", "items": {}}
 
 
 class Plugin(Document):
-    """The plugin of a stage; its type decides whether the stage is a source, sink, joiner or transform."""
+    """The plugin of a stage. Its type decides whether the stage is a source, sink, joiner or transform."""
 
     type: Annotated[str, Meta(description="Such as `batchsource`, `transform`, `batchsink`")] = ""
     properties: Annotated[
@@ -64,7 +64,7 @@ class StageOperation(Document, kw_only=True):
 
 
 class MutatedField(Document):
-    """A field with its type, as schemas write types; also JSON text of this object, or the name alone."""
+    """A field with its type, as schemas write types, also JSON text of this object, or the name alone."""
 
     name: Text
     type: Annotated[Any, Meta(extra_json_schema={"anyOf": _TYPES})] = None

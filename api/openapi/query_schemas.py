@@ -146,7 +146,7 @@ def _array_schema(item: Any) -> ma.Schema | Json:
 
 
 def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None:
-    """Return the field of a struct's member; None for `hidden`, which no schema has."""
+    """Return the field of a struct's member, or None for `hidden`, which no schema has."""
     if member.name == "hidden":
         return None
     hint, metas = _split_annotated(member.type)

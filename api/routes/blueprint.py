@@ -122,7 +122,7 @@ def _view() -> View:
 
 
 def body(role: Role, namespace: str | None = None) -> bytes:
-    """Return the body of a request that needs a role in a namespace; with None, in any.
+    """Return the body of a request that needs a role in a namespace. With None, in any.
 
     Raises Forbidden before anything is read, TooLarge, UnreadableDocument and UnsupportedMediaType.
     """

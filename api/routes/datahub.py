@@ -97,7 +97,7 @@ def config(query: dict[str, Any]) -> Response:
 @blueprint.route("/aspects", methods=["POST"])
 @blueprint.arguments(AspectsParams(), location="query")
 @blueprint.requires({})
-@blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
+@blueprint.alt_response(200, schema=_INGESTED, description="Recorded durably, or checked in a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_proposals(query: dict[str, Any]) -> Response:
     """Record a proposal, a batch of proposals, or a file of proposals, events or query parser output."""
@@ -114,7 +114,7 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
 @blueprint.route("/entities", methods=["POST"])
 @blueprint.arguments(EntitiesParams(), location="query")
 @blueprint.requires({})
-@blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
+@blueprint.alt_response(200, schema=_INGESTED, description="Recorded durably, or checked in a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_snapshots(query: dict[str, Any]) -> Response:
     """Record snapshots of metadata change events; a deletion is counted and removes nothing."""
@@ -133,10 +133,10 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
 @blueprint.route("/openapi/v3/entity/<name:entity>", methods=["POST", "PATCH"])
 @blueprint.arguments(OpenApiParams(), location="query")
 @blueprint.requires({})
-@blueprint.alt_response(200, schema=_ENTITIES, description="Recorded, durably; or a dry run")
+@blueprint.alt_response(200, schema=_ENTITIES, description="Recorded durably, or checked in a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def upsert(query: dict[str, Any], entity: str) -> Response:
-    """Record entities with their aspects; with PATCH, the lineage that JSON patches add to them."""
+    """Record entities with their aspects. With PATCH, the lineage that JSON patches add to them."""
     message = _read(MessageFormat.PATCHES if request.method == "PATCH" else MessageFormat.ENTITIES)
     return _dry_run(message) if query["dry_run"] else responses.json_response(_ingest(message)[0])
 
@@ -187,7 +187,7 @@ def _read(form: MessageFormat) -> ParsedMessage:
 
 
 def _deleted_urn() -> str:
-    """Return the urn in the body of a deletion; its other members are ignored. Raises UnreadableDocument."""
+    """Return the urn in the body of a deletion. Its other members are ignored. Raises UnreadableDocument."""
     deletion = Part(Validator(), strict_json.parse_with_halves(body(Role.RECORDER))).as_object()
     urn = deletion.required("urn")
     if deletion.validator.errors:
@@ -221,7 +221,7 @@ def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]
 
 
 def _warnings(warnings: Sequence[FieldError]) -> Json:
-    """Return the member `warnings` of an answer; no member if there are none."""
+    """Return the member `warnings` of an answer, or no member if there are none."""
     return {"warnings": acknowledgements.field_errors(warnings)} if warnings else {}
 
 
@@ -242,7 +242,7 @@ def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
 
 
 def _dry_run(message: ParsedMessage) -> Response:
-    """Return the dry run of each run; for a single run, its members also at the top level."""
+    """Return the dry run of each run. For a single run, its members also at the top level."""
     # So that one proposal has the answer that documents of one run have on every recording route.
     runs = [acknowledgements.dry_run(preview(run)) for run in message.runs]
     single = runs[0] if len(runs) == 1 else {}

@@ -26,7 +26,7 @@ blueprint = Blueprint(
 @blueprint.route(_RULE, methods=["PUT"])
 @blueprint.arguments(PutPolicyParams(), location="query")
 @blueprint.requires(reference(PolicyBody), example=_EXAMPLE)
-@blueprint.alt_response(200, schema=_SCHEMA, description="It existed: updated, or the same again")
+@blueprint.alt_response(200, schema=_SCHEMA, description="The policy existed, and is updated or unchanged")
 @blueprint.response(201, _SCHEMA, description="The policy is stored, durably")
 @blueprint.problems(400, 413, 415, 422, 503)
 def put_policy(parameters: dict[str, Any], policy: str) -> Response:

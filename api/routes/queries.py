@@ -71,7 +71,7 @@ def add_query(
 def put(query: Changeable[Any], namespace: str | None = None) -> Response:
     """Return the response to a PUT of what a query is about, described in the body of the request.
 
-    Raises Forbidden without the role `steward` in the namespace; with None, in any.
+    Raises Forbidden without the role `steward` in the namespace. With None, in any.
     """
     stored, is_new = query.put(store(), body(Role.STEWARD, namespace))
     return responses.json_response(stored, 201 if is_new else 200)
@@ -92,7 +92,7 @@ def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> 
 
 
 def rule(query: type[Query[Any]]) -> str:
-    """Return the path of a query as a rule of Flask; each name has the converter of the same name."""
+    """Return the path of a query as a rule of Flask. Each name has the converter of the same name."""
     return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)
 
 

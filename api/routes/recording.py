@@ -67,7 +67,7 @@ DOCUMENT = responses.route_path(f"{_NAMESPACE_PATH}/{NATIVE.route}")
 _TEXT = {"type": "string"}
 _DRY_RUN = (
     "A run id that another program recorded is 409, unless `replace=true`. "
-    "With `dryRun=true` nothing is stored, and the answer is what would be recorded."
+    "With `dryRun=true` nothing is stored, and the answer shows the result of recording."
 )
 _NOT_COMPARED = FieldError("run.run", "not compared with recorded runs: the store does not answer")
 
@@ -309,7 +309,7 @@ def _request(shape: _RequestShape) -> Json:
 
 
 def format_blueprints(formats: Iterable[DocumentFormat]) -> list[Blueprint]:
-    """Return a blueprint for each format that has a route; its name is the tag in the OpenAPI document."""
+    """Return a blueprint for each format that has a route. Its name is the tag in the OpenAPI document."""
     # Not one blueprint for all: routes are named after their view, which is `record` for every format.
     blueprints = []
     for document_format in formats:

@@ -29,7 +29,9 @@ _ACCEPTED = "Stored, durably: no question shows these runs; a retention job dele
 class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
     """A request, and how many runs it is about."""
 
-    namespace: Annotated[str, msgspec.Meta(description="Of a request about one dataset")] = ""
+    namespace: Annotated[
+        str, msgspec.Meta(description="Namespace of the dataset, for a request about one dataset")
+    ] = ""
     name: str = ""
     before_ms: Annotated[int, msgspec.Meta(description="Milliseconds since 1970")] = msgspec.field(
         name="before"
@@ -37,7 +39,9 @@ class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
     dry_run: bool
     runs: Annotated[
         int,
-        msgspec.Meta(description="Runs that are shown now and not after the request; at least, if truncated"),
+        msgspec.Meta(
+            description="Runs that are shown now and not after the request (a lower bound if truncated)"
+        ),
     ]
     truncated: bool
     truncated_by: tuple[str, ...] = ()
@@ -86,7 +90,7 @@ def remove_lineage(query: dict[str, Any]) -> Response:
 def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Remove the lineage of a dataset by runs that started before a time, under all its names.
 
-    As `DELETE /v3/lineage`. A run is deleted when no other dataset of it keeps it; until then questions about
+    As `DELETE /v3/lineage`. A run is deleted when no other dataset of it keeps it. Until then questions about
     its other datasets show it. 404 for a dataset that was never recorded.
     """
     request = RetentionRequest(Dataset(namespace, name), query["before_ms"])

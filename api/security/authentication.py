@@ -54,7 +54,7 @@ _CREDENTIALS = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 
 ATTEMPTS_BURST, ATTEMPTS_PER_SECOND = 20, 1.0
 """Wrong credentials that one address may send at once, and on average."""
 
-_ADVICE = "send a token as `Authorization: Bearer <token>`; clients of fll take it from FLL_TOKEN"
+_ADVICE = "send a bearer token (`Authorization: Bearer <token>`; clients of fll read it from FLL_TOKEN)"
 
 
 class _Unchecked(StoreUnavailable):
@@ -124,7 +124,7 @@ class Authentication:
         credentials = _credentials(environ.get("HTTP_AUTHORIZATION"))
         verifier = self._verifiers.get(TOKENS if credentials.startswith(PREFIX) else JWT)
         if verifier is None:
-            raise Unauthenticated(f"this server takes no such token; {_ADVICE}")
+            raise Unauthenticated(f"this server does not accept this kind of token: {_ADVICE}")
         digest = hashlib.sha256(credentials.encode()).digest()
         with self._lock:
             cached = self._results.get(digest)
@@ -186,7 +186,7 @@ def _credentials(header: str | None) -> str:
     """Return the token of a Bearer header. Raises Unauthenticated for any other header, or None."""
     scheme, _, credentials = (header or "").partition(" ")
     if scheme.lower() != "bearer":
-        raise Unauthenticated(f"this server answers only who is known to it; {_ADVICE}", is_invalid=False)
+        raise Unauthenticated(f"authentication required: {_ADVICE}", is_invalid=False)
     credentials = credentials.strip(" ")
     if len(credentials) > CREDENTIALS_CHARACTERS_MAX or not _CREDENTIALS.fullmatch(credentials):
         raise Unauthenticated(f"the token is too long, or no token; {_ADVICE}")
@@ -196,24 +196,26 @@ def _credentials(header: str | None) -> str:
 def authentication_kinds(settings: Settings) -> frozenset[str]:
     """Return the kinds of FLL_AUTH, empty for `none`. Raises ConfigurationError naming every fault."""
     kinds = frozenset(kind.strip() for kind in settings.auth.split(","))
-    faults = [f"FLL_AUTH={settings.auth!r} is not possible; set it to none, tokens, jwt or tokens,jwt"]
+    faults = [f"invalid value FLL_AUTH={settings.auth!r}: expected none, tokens, jwt or tokens,jwt"]
     if kinds <= {TOKENS, JWT} or kinds == {NONE}:
         faults = _jwt_faults(settings) if JWT in kinds else []
     if 0 < len(settings.metrics_token) < METRICS_TOKEN_CHARACTERS_MIN:
-        faults.append(f"FLL_METRICS_TOKEN is too short: it needs {METRICS_TOKEN_CHARACTERS_MIN} characters")
+        faults.append(
+            f"FLL_METRICS_TOKEN is too short: use at least {METRICS_TOKEN_CHARACTERS_MIN} characters"
+        )
     if faults:
         raise ConfigurationError("; ".join(faults))
     return kinds - {NONE}
 
 
 def _jwt_faults(settings: Settings) -> list[str]:
-    """Return texts that name what is missing or wrong in the settings of JWT; empty if all is right."""
+    """Return texts that name what is missing or wrong in the settings of JWT, empty if all is right."""
     required = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_AUDIENCE": settings.jwt_audience}
     required["FLL_JWT_GROUPS"] = settings.jwt_groups
     faults = [f"FLL_AUTH={JWT} needs {name}" for name, value in required.items() if not value]
     urls = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_JWKS_URL": settings.jwt_jwks_url}
     faults += [
-        f"{name}={url!r} is not possible; set it to a URL with https, or with http on this machine"
+        f"invalid value {name}={url!r}: expected a URL with https, or with http on this machine"
         for name, url in urls.items()
         if url and not _is_safe_url(url)
     ]
@@ -269,7 +271,7 @@ def with_authentication(app: WSGIApplication, access: AccessStore, settings: Set
 
 
 def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verifier]:
-    """Return the verifier of each kind of FLL_AUTH, by kind; empty for `none`. Raises ConfigurationError."""
+    """Return the verifier of each kind of FLL_AUTH, by kind, empty for `none`. Raises ConfigurationError."""
     kinds = authentication_kinds(settings)
     verifiers: dict[str, Verifier] = {TOKENS: TokenVerifier(access)} if TOKENS in kinds else {}
     if JWT in kinds:

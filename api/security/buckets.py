@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from cachetools import LRUCache
 
 KEYS_MAX = 10_000
-"""Clients that are known at a time; one that is forgotten begins with a full bucket."""
+"""Clients that are known at a time. One that is forgotten begins with a full bucket."""
 
 
 class TokenBuckets:

@@ -1,6 +1,6 @@
 """Hosts that a request may name: a web page of another site must not use a server on its reader's machine.
 
-A page can make a browser send requests to 127.0.0.1, and by DNS rebinding under the page's own name; then it
+A page can make a browser send requests to 127.0.0.1, and by DNS rebinding under the page's own name. Then it
 may read the answers, too. Such requests name that site in Host or Origin, which scripts cannot change.
 """
 
@@ -35,7 +35,7 @@ class MisdirectedRequest(HTTPException):
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Names that are allowed beside `localhost` and addresses; `is_any` if every name is.
+    """Names that are allowed beside `localhost` and addresses, or `is_any` if every name is.
 
     `origins` are those of other sites whose pages may change something.
     """
@@ -52,7 +52,7 @@ class AllowedHosts:
 
 
 def allowed_hosts(settings: Settings) -> AllowedHosts:
-    """Return the hosts of FLL_ALLOWED_HOSTS; without any, all on an address that others can reach."""
+    """Return the hosts of FLL_ALLOWED_HOSTS. Without any, all on an address that others can reach."""
     names = frozenset(name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip())
     is_open = not names and not is_loopback(settings.host)
     return AllowedHosts(names, is_open or ANY in names, allowed_origins(settings))
@@ -66,7 +66,7 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(maxsize=256)
 def host_name(authority: str) -> str:
-    """Return the name or address of `host:port` in lower case; empty for text that is neither."""
+    """Return the name or address of `host:port` in lower case, empty for text that is neither."""
     try:
         return (urlsplit(f"//{authority}").hostname or "").rstrip(".")
     except ValueError:
@@ -101,7 +101,9 @@ def _check_site(req: Request, hosts: AllowedHosts) -> None:
     # Who follows a link sees the answer; the page with the link does not.
     is_link = req.method == "GET" and req.headers.get("Sec-Fetch-Dest") == "document"
     if not is_link:
-        raise Forbidden("a page of another site may not ask here; FLL_CORS_ORIGINS lists those that may")
+        raise Forbidden(
+            "a page of another site may not send requests here; list trusted origins in FLL_CORS_ORIGINS"
+        )
 
 
 def _check_request(req: Request, hosts: AllowedHosts) -> None:
@@ -119,4 +121,4 @@ def _check_request(req: Request, hosts: AllowedHosts) -> None:
         raise Forbidden(f"a page of origin {origin[:100]!r} may not change anything here; {_ADVICE}")
 
 
-_ADVICE = "name it in FLL_ALLOWED_HOSTS if it is a name of this server, such as that of its proxy"
+_ADVICE = "add it to FLL_ALLOWED_HOSTS if it is a name of this server or of its proxy"

@@ -26,7 +26,7 @@ VIEWS_MAX = 8
 
 
 def require(environ: WSGIEnvironment, role: Role, namespace: str | None = None) -> None:
-    """Raise Forbidden unless the principal of a request has the role in the namespace; with None, in any.
+    """Raise Forbidden unless the principal of a request has the role in the namespace. With None, in any.
 
     To be called before the body is read: who has no right must not keep a thread busy with reading.
     """

@@ -18,7 +18,7 @@ NDJSON = "application/x-ndjson"
 
 
 class BatchAnswer:
-    """Lines that are sent after the last one was written; at most `bytes_max` bytes and one line more."""
+    """Lines that are sent after the last one was written, at most `bytes_max` bytes and one line more."""
 
     # Spooled: a client may send the whole body before it reads, and would deadlock a stream.
     def __init__(self, *, bytes_max: int) -> None:

@@ -85,7 +85,7 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
     `types` or a Content-Encoding other than gzip.
     """
     check_media_type(request, types)
-    # Refused before a byte is read; what decompression adds is counted while reading.
+    # Refused before a byte is read. What decompression adds is counted while reading.
     if request.content_length is not None and request.content_length > bytes_max:
         detail = f"the body is {request.content_length} bytes, the limit is {bytes_max}; split it"
         raise TooLarge(detail)

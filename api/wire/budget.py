@@ -27,7 +27,7 @@ def is_read(method: str, path: str) -> bool:
 
 
 def preferred_seconds(prefer: str) -> int | None:
-    """Return the seconds of `wait` in a Prefer header, None without a valid one.
+    """Return the seconds of `wait` in a Prefer header, or None without a valid one.
 
     The first of several counts. As RFC 7240 says, 0 and invalid values are ignored.
     """
@@ -42,7 +42,7 @@ def request_seconds(prefer: str, *, longest: float) -> float:
 
 
 class RequestBudget:
-    """WSGI middleware that sets the deadline of each request; without a client, a query has none left."""
+    """WSGI middleware that sets the deadline of each request. Without a client, a query has none left."""
 
     def __init__(self, app: WSGIApplication, *, seconds: float) -> None:
         self._app = app

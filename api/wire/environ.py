@@ -31,7 +31,7 @@ _TEXT_MAX = 100
 
 
 def peer(environ: WSGIEnvironment) -> str:
-    """Return the client's address as limits count it (see `network`); `unknown` without one."""
+    """Return the client's address as limits count it (see `network`), or `unknown` without one."""
     return network(environ.get("REMOTE_ADDR") or "unknown")
 
 

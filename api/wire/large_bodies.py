@@ -25,7 +25,7 @@ DOCUMENTS = 2
 
 
 class LargeBodies:
-    """WSGI middleware in which a request with a large body waits until there is room; else it is a 503.
+    """WSGI middleware in which a request with a large body waits until there is room, else it is a 503.
 
     Batches are left out: they are read in parts.
     """

@@ -23,14 +23,14 @@ TEXT_CHARACTERS_MAX, NAME_CHARACTERS_MAX = 300, 200
 """Characters of each text and name of a note."""
 
 TEXTS_MAX = 3
-"""Warnings that a note has as texts; its `warnings` counts all of them."""
+"""Warnings that a note has as texts. Its `warnings` counts all of them."""
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
     """One document: `outcome` is that of RecordOutcome, or refused; `warnings` counts what was left out.
 
     `texts` are the first warnings, or why the document was refused. A route leaves the first six members
-    out; they are those of the whole request.
+    out. They are those of the whole request.
     """
 
     time_ms: int = 0

@@ -79,7 +79,7 @@ def decode_percent(text: str) -> str:
 class NameConverter(BaseConverter):
     """A path segment that is a name of any characters, 1 to `bytes_max` bytes long as UTF-8."""
 
-    # werkzeug's `[^/]+` would make an empty name a 404; it is a 400 with the reason.
+    # werkzeug's `[^/]+` would make an empty name a 404. It is a 400 with the reason.
     regex = "[^/]*"
     label = "name"
     bytes_max = NAME_BYTES_MAX

@@ -104,7 +104,7 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
         _log.error("request %s: unexpected error", request_id, exc_info=error)
         return _response(internal_problem(request_id))
     report_refused([error])
-    # Errors of the client are in its answer; those of the server concern its operator.
+    # Errors of the client are in its answer. Those of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         level = logging.INFO if isinstance(error, RequestCancelled) else logging.ERROR
         _log.log(level, "request %s: %s: %s", request_id, type(error).__name__, error)
@@ -152,7 +152,7 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _path_hint() -> str:
-    """Return what PATH_HINTS says of the path of the current request; empty if nothing."""
+    """Return what PATH_HINTS says of the path of the current request, empty if nothing."""
     return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
 
 

@@ -111,7 +111,7 @@ class QueryParser(FlaskParser):
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
-        """Return the parameters of the query string as text, by name; also kept as `g.query_params`.
+        """Return the parameters of the query string as text, by name, also kept as `g.query_params`.
 
         Raises InvalidQuery, with the errors of the schema too, if any is unknown, repeated or not decodable.
         """

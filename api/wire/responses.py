@@ -103,7 +103,7 @@ def _set_request_id() -> None:
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
-    """Return the security headers of every answer; those for `https` also ask for TLS from now on."""
+    """Return the security headers of every answer. Those for `https` also ask for TLS from now on."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 

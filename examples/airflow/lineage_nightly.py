@@ -1,6 +1,6 @@
 """Load, retention, check and export of lineage every night, with Airflow.
 
-The commands are those of a shell. `lineage.toml` is beside this file: docs/operate/jobs/platform.md describes it.
+The commands are those of a shell. docs/operate/jobs/platform.md describes `lineage.toml` beside this file.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ def install(
 ) -> bool:
     """Capture what the application of a session writes from now on; return whether it is captured.
 
-    Arguments override `spark.fll.capture.*`, which override `FLL_CAPTURE_*` (docs/record/spark.md). Without a URL
-    nothing is done. Whatever prevents it is logged as one warning, and the job goes on. Calling it again does
-    nothing, and with other settings replaces them; a new SparkContext needs another call.
+    Arguments override `spark.fll.capture.*`, which override `FLL_CAPTURE_*` (docs/record/spark.md). Without
+    a URL nothing is done. Whatever prevents it is logged as one warning, and the job goes on. Calling it
+    again does nothing, and with other settings replaces them; a new SparkContext needs another call.
     """
     try:
         arguments = {

@@ -62,7 +62,7 @@ def read_settings(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str] = os.environ,
 ) -> CaptureSettings | None:
-    """Return the settings, None if no URL is set anywhere: then capture is off.
+    """Return the settings, or None if no URL is set anywhere: then capture is off.
 
     `arguments` are by the names of `config.Settings`; `spark_value` returns the value of a setting of the
     application. Raises ConfigurationError with every fault.
@@ -83,7 +83,7 @@ def read_settings(
     spool = _spool(str(values["capture_spool"]), environment)
     faults += _faults(values)
     if spool is None:
-        faults.append(f"the spool {values['capture_spool']!r} is no path")
+        faults.append(f"the spool {values['capture_spool']!r} is not a path")
     if faults or spool is None:
         raise ConfigurationError("; ".join(faults))
     return CaptureSettings(
@@ -105,7 +105,7 @@ def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
-    """Return the directory of plans, the default for ""; None if the name cannot be a path."""
+    """Return the directory of plans, the default for "", or None if the name cannot be a path."""
     if not path:
         return default_spool(environment)
     try:
@@ -121,7 +121,7 @@ def _find(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str],
 ) -> tuple[str, str | int | None]:
-    """Return the source and the value of a setting, None if it is set nowhere."""
+    """Return the source and the value of a setting, or None if it is set nowhere."""
     argument = arguments.get(name)
     if argument is not None:
         return name.removeprefix("capture_"), argument
@@ -139,7 +139,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
     parts = _split(str(values["capture_url"]))
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         shown = "the URL" if parts is None or "@" in parts.netloc else repr(values["capture_url"])
-        faults.append(f"{shown} of the server is not possible; one looks like http://host:port")
+        faults.append(f"{shown} is not the URL of a server: expected http://host:port")
     namespace = str(values.get("capture_namespace", "default"))
     if not namespace.strip() or not namespace.isprintable() or len(namespace.encode()) > ID_BYTES_MAX:
         faults.append(f"the namespace {namespace[:80]!r} is empty, too long or has control characters")
@@ -147,7 +147,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a URL; None if it has blanks inside, an invalid port or cannot be split."""
+    """Split a URL, or None if it has blanks inside, an invalid port or cannot be split."""
     if _BLANKS.search(url.strip()):
         return None
     try:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import IO
 
 JARS_MAX = 8
-"""Jars that stay; one has 60 kB, and belongs to one build of Spark and one Java."""
+"""Jars that stay. One has 60 kB, and belongs to one build of Spark and one Java."""
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 _log = logging.getLogger("fll_hbase.capture")
 
 
 def jar_path(parts: Iterable[str]) -> Path | None:
-    """Return the path of the jar for what its classes depend on; None for a user without a directory."""
+    """Return the path of the jar for what its classes depend on, or None for a user without a directory."""
     digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

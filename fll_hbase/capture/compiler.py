@@ -6,7 +6,7 @@ newline; a line without its newline is unfinished.
 - `{"application": {"id", "name", "user", "version", "start"}}` is the first line; times are epoch ms.
 - `{"execution": {"id", "root", "start", "end", "action"?, "error"?}, "datasets": [...], "plan": {...}}` is an
   execution that writes. `root` is the execution that started it, or its own id. `error` is the class of the
-  failure. Without a plan, the line only ends a group of executions; with `fault` instead of a plan, the plan
+  failure. Without a plan, the line only ends a group of executions. With `fault` instead of a plan, the plan
   could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
 - `{"fault": {"error"}}` is an event that could not be processed.
 - `{"unseen": {"job"}}` is the first job that writes an RDD, which has no plan; there is one at most.
@@ -48,7 +48,7 @@ _IMPORT = re.compile(r"^import [\w.]+;\n", re.MULTILINE)
 
 
 class Listener:
-    """A registered listener; its methods call the driver's JVM."""
+    """A registered listener. Its methods call the driver's JVM."""
 
     def __init__(self, listener: Any) -> None:
         self._listener = listener
@@ -150,7 +150,7 @@ def _listener_class(gateway: Any, context: Any) -> Any:
 
 
 def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
-    """Return the jar for this source, build of Spark and Java; None if these are not known."""
+    """Return the jar for this source, build of Spark and Java, or None if these are not known."""
     try:
         location = str(context.getClass().getProtectionDomain().getCodeSource().getLocation())
         java = str(gateway.jvm.System.getProperty("java.version"))
@@ -199,7 +199,7 @@ def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
 
 def _array(gateway: Any, class_name: str, items: tuple[Any, ...]) -> Any:
     """Return a new Java array of a class, named in full, with the items."""
-    # Spark brings py4j; what only sends events has neither.
+    # Spark brings py4j. What only sends events has neither.
     from py4j.java_gateway import JavaClass
 
     # Not by gateway.jvm, which looks up each part of the name in all jars of Spark.

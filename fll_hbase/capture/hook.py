@@ -38,7 +38,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of PySpark, with a loader that wraps its session; None for all other modules."""
+        """Find a module of PySpark, with a loader that wraps its session, or None for all other modules."""
         if fullname not in _MODULES or self._is_searching:
             return None
         self._is_searching = True

@@ -13,7 +13,7 @@ from fll_hbase.runtime.json_types import Json
 def loss_event(application: Application, namespace: str, losses: Losses) -> Json:
     """Return the event of the run of an application that says how many executions are in no line.
 
-    The run is the parent of all runs of the application; its `errorMessage` is what the API shows.
+    The run is the parent of all runs of the application. Its `errorMessage` is what the API shows.
     """
     text = f"capture lost {describe(losses)}"
     return {
@@ -31,10 +31,10 @@ def loss_event(application: Application, namespace: str, losses: Losses) -> Json
 
 
 def describe(losses: Losses) -> str:
-    """Return how many executions were lost, and why, as a text for logs and errors; "" if none were."""
+    """Return how many executions were lost, and why, as a text for logs and errors, or "" if none were."""
     texts = []
     if losses.unwritten:
-        texts.append(f"{losses.unwritten} executions of this application: its spool was full")
+        texts.append(f"{losses.unwritten} executions of this application, because the spool was full")
     if losses.unseen:
         # Not all executions write, but what those were that Spark dropped is not known.
         texts.append(

@@ -46,7 +46,7 @@ class PlanDelivery:
     """Sends the events of a plan file, and acknowledges its lines. Not safe for threads."""
 
     def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
-        """Begin at the start of the plan file; what is acknowledged is resolved again, but not sent again."""
+        """Begin at the start of the plan file. What is acknowledged is resolved again, but not sent again."""
         self.plan_file = plan_file
         self.sent = self.refused = 0
         self._source = source

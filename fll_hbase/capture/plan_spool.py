@@ -94,7 +94,7 @@ class PlanFile:
         self._overwrite(offset, 0)
 
     def losses(self) -> Losses:
-        """Return the stored numbers of executions that are in no line; 0 if none are stored."""
+        """Return the stored numbers of executions that are in no line, or 0 if none are stored."""
         return Losses(self._number(1), self._number(2))
 
     def store_losses(self, losses: Losses) -> None:
@@ -130,7 +130,7 @@ class PlanFile:
             self.close()
 
     def _number(self, position: int) -> int:
-        """Return the number at a position in the file of acknowledged bytes and losses; 0 if it has none."""
+        """Return the number at a position in the file of acknowledged bytes and losses, 0 if it has none."""
         text = os.pread(self._acknowledged, _NUMBER_BYTES, position * _NUMBER_BYTES).strip()
         # A file of an earlier release has fewer numbers.
         return int(text) if text.isdigit() else 0
@@ -220,7 +220,7 @@ class PlanSpool:
 
 
 def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
-    """Open the spool at `path`; with `create`, make the directory and its marker where they are missing.
+    """Open the spool at `path`. With `create`, make the directory and its marker where they are missing.
 
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.
@@ -229,7 +229,7 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
-    """Lock and return the files of an application that ended; None if in use, gone or for another server."""
+    """Lock and return the files of an application that ended, None if in use, gone or for another server."""
     try:
         descriptor = os.open(stem.with_name(stem.name + HEAD), os.O_RDWR)
     except OSError:
@@ -249,7 +249,7 @@ def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a process has an exclusive lock of a file; False if the file cannot be opened."""
+    """Return whether a process has an exclusive lock of a file, or False if the file cannot be opened."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -261,7 +261,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _read_head(path: Path) -> PlanHead | None:
-    """Return the head of a plan file; None if it is incomplete, since its writer was killed."""
+    """Return the head of a plan file, or None if it is incomplete, since its writer was killed."""
     try:
         with path.open("rb") as file:
             members = json.loads(file.read(_HEAD_BYTES_MAX))

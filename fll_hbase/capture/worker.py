@@ -143,7 +143,7 @@ class CaptureWorker:
         return self._delivery.is_complete
 
     def replace(self, seconds: float) -> None:
-        """End capture of the application without waiting for its server; for `seconds`, plans are sent.
+        """End capture of the application, sending plans for `seconds`, without waiting for its server.
 
         What Spark executes afterwards is not in the plan file.
         """
@@ -202,7 +202,7 @@ class CaptureWorker:
     def _drain_listener(self, request: _Request) -> bool:
         """Let the JVM write what it has; end the file if capture is closed and nothing waits for room.
 
-        Return whether all that the JVM had is written; one that has ended has nothing.
+        Return whether all that the JVM had is written. One that has ended has nothing.
         """
         is_drained = _call(lambda: self._listener.wait_until_empty(request.seconds_left()), True)
         if request.is_closing and (request.seconds_left() <= STOP_SECONDS or not self._waiting_lines()):
@@ -218,7 +218,7 @@ class CaptureWorker:
             self._delivery.report_losses(losses)
 
     def _waiting_lines(self) -> int:
-        """Return how many lines the JVM still has to write; 0 if it has ended."""
+        """Return how many lines the JVM still has to write, or 0 if it has ended."""
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:

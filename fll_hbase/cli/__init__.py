@@ -13,16 +13,16 @@ _SECTIONS = {
         "capture": "Record the lineage of PySpark jobs, without changing them",
         "replay": "Send what a program could not send, from its spool",
         "sample": "Load a sample: ninety days of a bank and a hospital",
-        "watch": "What a server received lately, and what it refused",
+        "watch": "Documents that a server received lately, and refused ones",
     },
     "Ask": {
         "find": "Datasets and fields by a part of their name",
         "ls": "Namespaces, the datasets of one, the fields of a dataset",
-        "dataset": "What is known of a dataset: description, first and last run",
-        "report": "Who read a field and what was made of it; where it comes from",
+        "dataset": "A dataset: description, first and last run",
+        "report": "Reports: readers and derived fields, sources of a field",
         "reach": "Fields that lead to a field or come from it, over many hops",
         "field": "The operations that produced a field, or used it: one hop",
-        "lineage": "Which fields a dataset is made of, and what is made of it",
+        "lineage": "The fields that a dataset comes from, or that come from it",
         "consumers": "The programs that read a dataset or field",
         "programs": "The programs that wrote or read a dataset, with their runs",
         "runs": "The runs of a dataset, a namespace, or all",
@@ -41,7 +41,7 @@ _SECTIONS = {
     "Run": {
         "serve": "Serve the REST API and the web page",
         "spark": "Jobs on Spark: load, stream, retention, check, export",
-        "config": "The settings in effect, and where each comes from",
+        "config": "The settings in effect, with the source of each",
     },
     "Store": {
         "store": "Check, back up, copy or migrate a store",
@@ -121,6 +121,6 @@ def main(ctx: click.Context) -> None:
     `2026-11-01`, `2026-11-01 06:00`, `yesterday`, `now-7d` or epoch seconds, in --timezone.
     """
     for variable, near in config.unknown_variables():
-        print_err(f"fll: {variable} is no setting, and ignored; did you mean {near}?")
+        print_err(f"fll: unknown setting {variable} is ignored; did you mean {near}?")
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 RUNS_COUNTED_MAX = 1_000
-"""Runs of a window among which failed ones are counted; with more, they are not mentioned."""
+"""Runs of a window among which failed ones are counted. With more, they are not mentioned."""
 
 # The greatest start of a run, in seconds: a run may start after the clock of the command.
 _END_OF_TIME = str(START_LIMIT_MS // 1000)
@@ -33,14 +33,14 @@ class LeavesOutFailed(Protocol):
 def empty_note(
     client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
 ) -> str:
-    """Return a note for an empty answer about lineage; "" unless it is printed as a table."""
+    """Return a note for an empty answer about lineage, or "" unless it is printed as a table."""
     failed = failed_note(client, dataset, query, window, output_format)
     last = last_run_note(client, dataset, window, output_format)
     return "; ".join(filter(None, (failed, last)))
 
 
 def last_run_note(client: Connection, dataset: Dataset, window: WindowText, output_format: str) -> str:
-    """Return when the newest run of a dataset started, whatever the window; one read of one run."""
+    """Return when the newest run of a dataset started, whatever the window, by reading one run."""
     if output_format != TABLE:
         return ""
     newest = client.runs(dataset.namespace, dataset.name, start="0", end=_END_OF_TIME, limit=1).body.runs
@@ -51,7 +51,7 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
 
 
 def failed_only_note(failed_only: int, *, listed: bool) -> str:
-    """Return how many programs with failed runs alone are left out; "" without any, or if they are listed."""
+    """Return how many programs with failed runs alone are left out, "" without any, or if they are listed."""
     if listed or not failed_only:
         return ""
     programs = "1 more program has" if failed_only == 1 else f"{failed_only:,} more programs have"
@@ -61,7 +61,7 @@ def failed_only_note(failed_only: int, *, listed: bool) -> str:
 def failed_note(
     client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
 ) -> str:
-    """Return how many failed runs of a dataset are left out; "" if they count or a table is not printed.
+    """Return how many failed runs of a dataset are left out, or "" if they count or a table is not printed.
 
     It is also "" if the window has more runs of the dataset than are counted.
     """

@@ -66,7 +66,7 @@ class CommandGroup(click.Group):
         return sorted({*self.commands, *self._modules})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, whose module is imported now; None for another name."""
+        """Return a command, whose module is imported now, or None for another name."""
         if cmd_name not in self.commands and cmd_name in self._modules:
             # The import contracts do not see this import, which leaves no package: commands import no other.
             module = import_module(self._modules[cmd_name])

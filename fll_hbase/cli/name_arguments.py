@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 READINGS_MAX = 64
-"""Readings of one argument that are looked up; with more, names have to be given apart."""
+"""Readings of one argument that are looked up. With more, names have to be given apart."""
 
 NAMES_MAX = 1_000
 """Names of the catalogue among which near ones are searched."""
@@ -48,7 +48,7 @@ class Reading:
 
 
 def dataset_readings(text: str) -> list[Reading]:
-    """Return every way to read `namespace/name`, the shortest namespace first; empty without a `/` inside."""
+    """Return every way to read `namespace/name`, the shortest namespace first, empty without a `/` inside."""
     return [Reading(namespace, name) for namespace, name in _splits(text, "/")]
 
 
@@ -169,7 +169,7 @@ def _dataset_names(namespace: str, client: Connection) -> list[str]:
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names nearest to another, the nearest first; those alone that differ in case, if any."""
+    """Return the names nearest to another, the nearest first. Those alone that differ in case, if any."""
     folded: dict[str, list[str]] = {}
     for candidate in names:
         folded.setdefault(candidate.casefold(), []).append(candidate)

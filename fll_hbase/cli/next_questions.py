@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def dataset_question(client: Connection, run: str) -> str:
-    """Return the command that shows the lineage of a dataset that a run wrote; empty without one.
+    """Return the command that shows the lineage of a dataset that a run wrote, empty without one.
 
     Its window has the run, and is not given if it is the default one. It takes one read.
     """
@@ -43,7 +43,7 @@ def dataset_question(client: Connection, run: str) -> str:
 
 
 def next_questions(runs: Sequence[str], count: int, question: str, target: Target) -> Iterator[str]:
-    """Yield lines with the first ids of `count` runs, and commands about the first one; none without runs."""
+    """Yield lines with the first ids of `count` runs, and commands about the first one, none without runs."""
     if not runs:
         return
     more = f" and {count - len(runs):,} more" if count > len(runs) else ""

@@ -274,7 +274,7 @@ def _period(text: str, zone: ZoneInfo) -> WindowText:
         option = "--start" if any(item.startswith("now") for item in meant) else "--window"
         advice = f"did you mean {option} {' or '.join(meant)}?"
         if not meant:
-            advice = "give 2026-11-01, 2026-11, today or yesterday; or --start and --end"
+            advice = "give 2026-11-01, 2026-11, today or yesterday, or use --start and --end"
         raise InvalidQuery([FieldError("window", f"{text[:100]!r} is not a day or month: {advice}")])
     return WindowText(*bounds, zone=zone.key)
 
@@ -360,7 +360,7 @@ class Target:
         if not settings.server.startswith(config.SERVER_SCHEMES):
             shown = config.without_credentials(settings.server)
             raise ConfigurationError(
-                f"FLL_SERVER={shown!r} is not the URL of a server; one looks like http://host:port"
+                f"FLL_SERVER={shown!r} is not the URL of a server: expected http://host:port"
             )
         return settings.server
 
@@ -368,7 +368,7 @@ class Target:
     def open(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Connection]:
         """Open the client, and close it at the end.
 
-        A SQLite file must exist unless `create`; with `dry_run` none is made, and one that does not exist is
+        A SQLite file must exist unless `create`. With `dry_run` none is made, and one that does not exist is
         an empty store. Raises ConfigurationError or StoreUnavailable.
         """
         settings = config.from_environment(store=self.store)
@@ -403,7 +403,7 @@ def _open_local(settings: config.Settings, *, create: bool, dry_run: bool) -> Co
     from fll_hbase.store.factory import open_store
     from fll_hbase.tables.factory import MEMORY_URL, store_exists
 
-    # One `now` for all windows of a command; with a server `now` is that of the server.
+    # One `now` for all windows of a command. With a server, use its `now`.
     now = now_ms()
     if dry_run and not store_exists(settings.store):
         settings = replace(settings, store=MEMORY_URL)
@@ -428,7 +428,7 @@ def target_options(command: Command) -> Command:
 
 
 def _suggestion(client: Connection) -> str:
-    """Return what the names of the current command may mean as the end of a sentence; empty if unknown."""
+    """Return what the names of the current command may mean as the end of a sentence, empty if unknown."""
     context = click.get_current_context()
     reading: Reading | None = context.meta.get(READING)
     near = suggest(reading, client) if reading else []

@@ -140,7 +140,7 @@ def _is_given(key: str) -> bool:
 
 
 def _screen(below: Sequence[str]) -> Screen | None:
-    """Return what the terminal shows; None for a pipe."""
+    """Return what the terminal shows, or None for a pipe."""
     if not sys.stdout.isatty():
         return None
     size = console.open_console(sys.stdout).size
@@ -155,7 +155,7 @@ def _screen(below: Sequence[str]) -> Screen | None:
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
     """Yield the lines of CSV of an answer that has rows. Raises TypeError for another one."""
     if not isinstance(answer, TableAnswer):
-        raise TypeError(f"{type(answer).__name__} is no table")
+        raise TypeError(f"{type(answer).__name__} is not a table")
     yield from csv_lines(answer)
 
 

@@ -15,7 +15,7 @@ _SUFFIXES = {
     ".py .ipynb .scala .jar": "a program: `fll capture run` records what it does in Spark",
     ".csv .tsv .parquet .orc .avro .xlsx": "data: record the run that writes it",
     ".yaml .yml .xml .toml": "not JSON: FILE has documents, events or proposals as JSON",
-    ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it; only gzip is read as it is",
+    ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it first (gzip alone is read without unpacking)",
 }
 """Endings of names, and what a file with one is."""
 
@@ -42,7 +42,7 @@ def _advise_folder(folder: Path) -> str:
 
 
 def file_name(file: BinaryIO | None) -> str:
-    """Return the name of a file as it was given; `-` for standard input and without a file."""
+    """Return the name of a file as it was given, or `-` for standard input and without a file."""
     name = getattr(file, "name", None)
     return name if isinstance(name, str) and name != "<stdin>" else "-"
 
@@ -53,7 +53,7 @@ def is_sql(file: BinaryIO | None) -> bool:
 
 
 def advise_file(file: BinaryIO, document: LocatedDocument) -> str:
-    """Return what a file is whose first document was refused, and how to record it; empty if unknown."""
+    """Return what a file is whose first document was refused, and how to record it, empty if unknown."""
     name = file_name(file)
     path, quoted = Path(name.lower()), shlex.quote(name)
     raw = document.line.raw

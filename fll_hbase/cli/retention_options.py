@@ -80,9 +80,9 @@ def read_policy(file: BinaryIO) -> RetentionPolicy:
 
 
 def compaction_hint(store: str) -> str:
-    """Return a sentence on how to free the space of deleted cells; empty unless the store is in HBase."""
+    """Return a sentence on how to free the space of deleted cells, empty unless the store is in HBase."""
     # A delete in HBase only puts a marker; a major compaction removes the cells and the markers.
     if not store.startswith(hbase_url.SCHEME):
         return ""
     table = hbase_url.parse_url(store).table
-    return f"HBase frees it with the next major compaction; in its shell: major_compact '{table}'"
+    return f"HBase frees it with the next major compaction (HBase shell: major_compact '{table}')"

@@ -98,7 +98,7 @@ def _suggest_dates(text: str) -> Iterator[str]:
 
 
 def _suggest_sums(age: re.Match[str], typed: str) -> list[str]:
-    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means; none if it is one."""
+    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means, none if it is one."""
     for unit, (words, count) in _UNITS.items():
         if age["unit"] in words.split():
             number = int(age["count"]) * count
@@ -117,7 +117,7 @@ def _is_date(text: str) -> bool:
 
 
 def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str] | None:
-    """Return start and end of `today`, `yesterday`, a day or a month in the zone; None for other texts.
+    """Return start and end of `today`, `yesterday`, a day or a month in the zone, or None for other texts.
 
     Raises ValueError for a day or month that the calendar does not have.
     """

@@ -21,10 +21,11 @@ BodyT = TypeVar("BodyT")
 
 @dataclass(frozen=True, slots=True)
 class TypedAnswer(Generic[BodyT]):
-    """An answer of the REST contract; `incomplete` is why it is truncated, "" if it is complete.
+    """An answer of the REST contract, with its `body` as a typed value.
 
-    If the window begins before the retention horizon of the dataset, `retained_from_ms` is that horizon.
-    `next_page` has the parameters of the page after it, none on the last page and for answers without pages.
+    `incomplete` says why the answer is truncated, and is "" if it is complete. `retained_from_ms` is the
+    retention horizon of the dataset, in milliseconds since 1970, if the window begins before it. `next_page`
+    has the parameters of the next page, none on the last page and for answers without pages.
     """
 
     body: BodyT
@@ -35,9 +36,13 @@ class TypedAnswer(Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableAnswer(TypedAnswer[BodyT]):
-    """An answer that is a table too: iterable, a DataFrame by `to_pandas`; graphs are drawn by `plot`.
+    """An answer that is a table, too: iterate its rows, convert it by `to_pandas`, draw graphs by `plot`.
 
-    `window` is the one that it is about. A notebook shows the first rows.
+    `columns` names the members of each row, and `window` is the window of the answer. A notebook shows the
+    first rows.
+
+        for row in client.fields("bank", "RiskScores"):
+            print(row["name"])
     """
 
     shape: TableShape = NO_TABLE
@@ -46,7 +51,7 @@ class TableAnswer(TypedAnswer[BodyT]):
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of the columns."""
+        """The names of the columns, in order."""
         return self.shape.columns
 
     @property

@@ -31,9 +31,9 @@ LIMIT = DEFAULTS.list_limit
 
 
 class _Asks(Generic[P, BodyT]):
-    """The method of a query: its parameters are those of the query, its answer that of the store or server.
+    """The method of a query, with the parameters of the query, which returns its answer.
 
-    It is made when it is used: to import all queries would be half of the start of a client.
+    Built on first use, since importing all queries would take half of the start of a client.
     """
 
     def __init__(self, query: Callable[[], Callable[P, Query[BodyT]]]) -> None:
@@ -68,25 +68,36 @@ class _Asks(Generic[P, BodyT]):
 
 
 class Connection(TagConnection, LineageClient):
-    """A store or a server to ask; made by `fll_hbase.connect`, closed at the end of a `with` block.
+    """Queries a store or a server; made by `fll_hbase.connect`, closed at the end of a `with` block.
 
-    Windows are from `start` (included) to `end` (excluded); each is a text of the REST contract (`now-7d`,
-    `2026-11-01`, `2026-11-01T06:00:00Z`), seconds since 1970, a date, or a datetime with a zone. Methods
-    raise InvalidQuery for arguments that are not possible, NotFound for names that were never recorded,
-    StoreUnavailable if the store or server does not answer.
+    Windows include `start` and exclude `end`. Each is a text of the REST contract (`now-7d`, `2026-11-01`,
+    `2026-11-01T06:00:00Z`), seconds since 1970, a date, or a datetime with a zone. Lists are read page by
+    page up to `limit`; `incomplete` of the answer says whether a limit truncated it. Methods raise
+    InvalidQuery for invalid arguments, NotFound for names that were never recorded, and StoreUnavailable
+    if the store or server does not answer.
+
+    >>> client.programs("bank", "DailyTransactions", field="UID", direction="forward").columns[0]
+    'namespace'
     """
 
     def ask(self, query: Query[BodyT]) -> TableAnswer[BodyT]:
-        """Return the answer to a query. Raises InvalidQuery for every parameter that is not valid."""
+        """Return the answer to a query. Raises InvalidQuery with every invalid parameter.
+
+        The methods of this class are shorter. Use `ask` for queries that are values, such as items of a list.
+
+        >>> from fll_hbase.queries import Fields
+        >>> client.ask(Fields("bank", "RiskScores")).columns[0]
+        'name'
+        """
         query.check()
         if isinstance(query, Paged):
             return self._read_pages(query, query)
         return _table_answer(query, self.read_answer(query))
 
     def items(self, query: Query[Any]) -> Iterator[Any]:
-        """Yield the items of a list, page by page: all of them, or as many as its limit.
+        """Yield all items of a list, or as many as its `limit`, one page in memory at a time.
 
-        Raises InvalidQuery for every parameter that is not valid, and for a query without pages.
+        Raises InvalidQuery with every invalid parameter, and for a query without pages.
 
         >>> from fll_hbase.queries import AllRuns
         >>> next(client.items(AllRuns(program="print"))).namespace
@@ -166,10 +177,12 @@ class Connection(TagConnection, LineageClient):
     retention_report = _Asks(lambda: queries.Retention)
 
     def batch(self, *queries: str | Mapping[str, str]) -> TypedAnswer[BatchAnswer]:
-        """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.
+        """Return the answers of a server to `GET` paths of the REST API, in their order.
 
-        Of a server: `client.batch("/v3/namespaces", "/v3/search?q=uid").body.answers[0].body`. A query is a
-        path, or an object with a `path` and an `id` to answer with. Raises ConfigurationError for a store.
+        A query is a path, or an object with a `path` and an `id` that its answer repeats. One request has up
+        to 100 queries. Raises ConfigurationError for a store, which has no routes.
+
+            client.batch("/v3/namespaces", "/v3/search?q=uid").body.answers[0].body
         """
         body = self.read_batch([{"path": item} if isinstance(item, str) else item for item in queries])
         return TypedAnswer(body, truncation_hint(body.truncated_by))
@@ -185,7 +198,7 @@ def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[Bod
 
 
 def _bounds(window: Window | None) -> dict[str, str]:
-    """Return a window as the arguments `start` and `end`, in seconds since 1970; {} for None."""
+    """Return a window as the arguments `start` and `end`, in seconds since 1970, or {} for None."""
     # Not the texts of the query: `now` would be another time, and pages would not fit together.
     if window is None:
         return {}

@@ -22,20 +22,20 @@ LIMIT_REACHED = "a greater limit shows more"
 
 def truncation_hint(bounds: Iterable[str]) -> str:
     """Return advice about bounds such as `pairs_max=250000` that truncated an answer; empty without any."""
-    # An answer must not look complete when it is not (docs/develop/decisions/0008-bounded-answers.md).
+    # An answer must not look complete when it is not (decision 0008).
     bounds = list(bounds)
     if bounds == ["hidden"]:
-        return "it leads to datasets that you may not see; the role reader on their namespaces shows them"
+        return "parts are hidden: you lack the role `reader` on their namespaces"
     if bounds == [DAMAGED]:
-        return "damaged rows are left out; the log of the server names them, `fll store check` all of them"
+        return "damaged rows are left out: see the log of the server, or run `fll store check` for all"
     names = ", ".join(bounds)
-    return f"bounded by {names}; ask a shorter window, or raise that setting" if names else ""
+    return f"truncated by {names}: use a shorter window or raise the setting" if names else ""
 
 
 class LineageClient(ABC):
     """Records and queries lineage, in a store of this process or through a server.
 
-    Every method raises LineageError; both implementations return equal answers and raise equal errors.
+    Every method raises LineageError. Both implementations return equal answers and raise equal errors.
     """
 
     @abstractmethod
@@ -60,8 +60,8 @@ class LineageClient(ABC):
     ) -> list[DocumentPreview | LineageError]:
         """Return for each document, in order, what `record` would record, or why it would be refused.
 
-        Stores nothing: columns that an earlier document would put into the catalogue are not there for a
-        later one, and an event is treated as the only one of its run. Raises LineageError.
+        Nothing is stored, so a later document does not see columns that an earlier one would add to the
+        catalogue, and an event is treated as the only one of its run. Raises LineageError.
         """
 
     @abstractmethod

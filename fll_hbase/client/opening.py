@@ -24,14 +24,14 @@ def open_client(
     clock: Callable[[], int] = now_ms,
     create: bool = True,
 ) -> Connection:
-    """Return the client of an open store, of the URL of a store or of that of a server.
+    """Return the client of an open store, or of the store or server at a URL.
 
-    `timeout_seconds` limits the retries of one request to a server, and is unused for a store; `clock` and
-    `create` are used for a store only, whose SQLite file must exist without `create`. Of the settings a
-    server uses the token, by default that of FLL_TOKEN. Raises ConfigurationError for another URL or a
-    missing file, StoreUnavailable.
+    For a server, `timeout_seconds` limits the retries of one request, and `settings` give the token (default:
+    FLL_TOKEN). For a store, `clock` returns the time of queries in milliseconds, and `create` allows a SQLite
+    file that does not exist yet. Raises ConfigurationError for any other URL or a missing file, and
+    StoreUnavailable.
     """
-    # An open store belongs to the caller and stays open when the client is closed; one opened here does not.
+    # An open store belongs to the caller and stays open when the client is closed. One opened here does not.
     if isinstance(store_or_url, str) and store_or_url.startswith(config.SERVER_SCHEMES):
         token = (settings or config.from_environment()).token
         return HttpClient(store_or_url, timeout_seconds=timeout_seconds, token=token)
@@ -46,11 +46,11 @@ def open_client(
 
 
 def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
-    """Return a client of the store or the server of a URL: `sqlite:///…`, `hbase://…`, `http://host:port`.
+    """Return a client of the store or server at a URL: `sqlite:///…`, `hbase://…`, `http://host:port`.
 
-    Limits are those of the FLL_* variables; a SQLite file must exist. `timeout_seconds` limits the retries of
-    a request to a server, which gets the token of FLL_TOKEN. Raises ConfigurationError for another URL or a
-    missing file, StoreUnavailable.
+    The FLL_* variables set the limits of a store, whose SQLite file must exist, and the token for a server.
+    `timeout_seconds` limits the retries of one request to a server. Close the client, or use it in a `with`
+    block. Raises ConfigurationError for any other URL or a missing file, and StoreUnavailable.
 
         with connect("sqlite:///data/field_level_lineage.db") as client:
             frame = client.programs("bank", "DailyTransactions", field="UID").to_pandas()

@@ -1,4 +1,4 @@
-"""Changes of tags and policies in Python; their queries are imported with the first change."""
+"""Changes of tags and policies in Python. Their queries are imported with the first change."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ class TagConnection(ABC):
 
     @abstractmethod
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
-        """Put what a query is about, a tag of a field or a policy; return it. Raises UnreadableDocument."""
+        """Put and return the subject of a query, a tag or a policy. Raises UnreadableDocument."""
 
     @abstractmethod
     def delete(self, query: Changeable[Any]) -> None:
-        """Remove what a query is about. Raises NotFound."""
+        """Remove the subject of a query, a tag of a field or a policy. Raises NotFound."""
 
     def put_tag(
         self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
     ) -> TypedAnswer[Tag]:
-        """Give a field a tag; the same again keeps its time. Raises NotFound for an unknown field.
+        """Give a field a tag. Repeating the call keeps the time of the first.
+
+        `by` is the person or program that sets the tag, and `description` the reason. Raises NotFound for a
+        field that was never recorded.
 
         >>> client.put_tag("bank", "DailyTransactions", "UID", "PII", by="ana").body.tag
         'PII'
@@ -68,10 +71,11 @@ class TagConnection(ABC):
         description: str = "",
         allow_unknown: bool = False,
     ) -> TypedAnswer[Policy]:
-        """Put a policy: how long data of fields with a tag, or of one field, may live, as `90d` or `6mo`.
+        """Put a policy that limits the age of data of all fields with `tag`, or of one `field`.
 
-        Raises UnknownSubject, with near names, if no field has the tag or the field was never recorded,
-        unless `allow_unknown`.
+        `max_age` is a number with a unit, such as `90d` or `6mo`. Give either `tag` or `field`, a triple of
+        namespace, dataset and field. Raises UnknownSubject, with near names, if no field has the tag or the
+        field was never recorded, unless `allow_unknown`.
 
         >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.max_age
         '90d'
@@ -91,7 +95,10 @@ class TagConnection(ABC):
             return TypedAnswer(self.put(query, body))
 
     def remove_policy(self, policy: str, *, namespace: str = "") -> None:
-        """Remove a policy: on a field of `namespace`, with `*` on a tag. Raises NotFound and AmbiguousName.
+        """Remove a policy on a tag or a field.
+
+        If policies of several namespaces have the name, `namespace` selects the one on a field of this
+        namespace, and `*` the one on a tag. Raises AmbiguousName without it, and NotFound.
 
         >>> client.put_policy("old", "90d", tag="old", allow_unknown=True).body.name
         'old'

@@ -55,6 +55,6 @@ def batch_documents(
 
 def _separate_run(document: LocatedDocument) -> str:
     """Return the run id that a batch may contain only once; "" for documents that it may repeat."""
-    # Of two documents of a run the later one is valid (docs/reference/row-keys.md, "r: run"), so they must stay in
-    # order. Events are merged in the order of their own times, whatever the order of arrival.
+    # Of two documents of a run the later one is valid (docs/reference/row-keys.md, "r: run"), so they must
+    # stay in order. Events are merged in the order of their own times, whatever the order of arrival.
     return document.head.run if document.head.format.route else ""

@@ -37,7 +37,7 @@ def ingest(
     refused with RunIdConflict.
 
     An error among the documents is returned in its position. A document is refused with the error of its
-    first refused run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
+    first refused run. Its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
     then any of the documents may be stored, and sending all again is safe.
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
@@ -136,7 +136,9 @@ def _result(
     if len(runs) < len(recorded):
         return next(answer for answer in recorded if isinstance(answer, LineageError))
     refused = [answer for answer in stated if isinstance(answer, LineageError)]
-    warnings = (FieldError("inputs", f"what it states is not recorded: {error}") for error in refused)
+    warnings = (
+        FieldError("inputs", f"metadata of this dataset is not recorded: {error}") for error in refused
+    )
     untagged = ErrorList(_tag_warnings(store, document.metadata))
     return RecordResult(runs, document.metadata, (*document.warnings, *warnings, *untagged))
 

@@ -37,7 +37,7 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[ArrayItem
         if scanner.fault:
             break
     if not scanner.fault and not scanner.is_ended:
-        scanner.fault = "the array does not end; its last item was not read"
+        scanner.fault = "the array does not end; the last item was not read"
     if scanner.fault:
         yield ArrayItem(scanner.line, None, scanner.fault)
 
@@ -121,7 +121,7 @@ class _Scanner:
         self._add(part)
         raw = b"".join(self._parts).rstrip(_BLANK)
         is_too_long = self._size_bytes > self.bytes_max
-        # `[]` has no item; in `[1,]` one is missing, which its reader refuses.
+        # `[]` has no item. In `[1,]` one is missing, which its reader refuses.
         if raw or is_too_long or not is_last or self._has_items:
             yield ArrayItem(self._begin, None if is_too_long else raw)
         self._parts, self._size_bytes, self._has_items = [], 0, True

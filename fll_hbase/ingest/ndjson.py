@@ -49,7 +49,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
     The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
-    not begin an object, the file is one document over many lines; otherwise each line is a document, and
+    not begin an object, the file is one document over many lines. Otherwise each line is a document, and
     blank lines are skipped. A byte order mark at the beginning is ignored.
     """
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
@@ -59,7 +59,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
         body = _without_mark(body)
         is_array = body.peek(1).lstrip().startswith(b"[")
     except GZIP_ERRORS as error:
-        yield _refused(1, f"broken gzip: {error}; this line and those after it were not read")
+        yield _refused(1, f"broken gzip: {error}; this line and all later lines were not read")
         return
     if is_array:
         yield from _read_array(body, bytes_max)
@@ -69,7 +69,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     if first is None:
         return
     if not first.error and not _is_json(first.raw):
-        # In NDJSON with an invalid first line the second line begins with `{`; in indented JSON it does not.
+        # In NDJSON with an invalid first line the second line begins with `{`. In indented JSON it does not.
         second = next(lines, None)
         if second is not None and not second.error and not second.raw.startswith(b"{"):
             yield _join(first, chain([second], lines), bytes_max)
@@ -181,7 +181,7 @@ def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
         elif spare > 0:
             spare -= 1
         else:
-            detail = f"more than {BLANK_LINES_MAX} blank lines; this line and those after it were not read"
+            detail = f"more than {BLANK_LINES_MAX} blank lines; this line and all later lines were not read"
             yield _refused(line.number, detail)
             return
 
@@ -203,7 +203,7 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
                 return
             yield InputLine(number, b"", too_large(line_bytes_max)) if too_long else InputLine(number, raw)
     except GZIP_ERRORS as error:
-        yield _refused(number + 1, f"broken gzip: {error}; this line and those after it were not read")
+        yield _refused(number + 1, f"broken gzip: {error}; this line and all later lines were not read")
     except (UnreadableDocument, TooLarge) as error:
         yield InputLine(number + 1, b"", error)
 
@@ -215,7 +215,7 @@ def too_large(bytes_max: int) -> TooLarge:
 
 def _too_large_in_all(bytes_max: int) -> TooLarge:
     """Return the error of a batch of more than `bytes_max` bytes in all."""
-    detail = f"the batch is larger than {bytes_max} bytes; this line and those after it were not read"
+    detail = f"the batch is larger than {bytes_max} bytes; this line and all later lines were not read"
     return TooLarge(detail)
 
 

@@ -20,7 +20,7 @@ class DocumentReader:
     """Reads documents of every format; threads may share it and its cache of parsed operations.
 
     `columns` returns the fields of a dataset, for SQL such as `SELECT *` that does not name them: from the
-    catalogue of a store, or None for unknown fields. Readers may share a `cache`; what one has parsed another
+    catalogue of a store, or None for unknown fields. Readers may share a `cache`. What one has parsed another
     one finds only if they have the same `scope`.
     """
 
@@ -46,7 +46,7 @@ class DocumentReader:
     ) -> ParsedDocument:
         """Return the runs and metadata of a document, whose `head` is that of `detect` or a known format.
 
-        `namespace` is that of documents without one; None if they must name it. `now_ms` is the time of
+        `namespace` is that of documents without one, or None if they must name it. `now_ms` is the time of
         documents without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge, and
         StoreUnavailable if the catalogue is needed and does not answer.
         """

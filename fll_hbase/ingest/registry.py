@@ -45,7 +45,7 @@ class DocumentFormat:
     """The documents of one source.
 
     Any of the top-level `members` identifies a document. `route` is the last segment of
-    POST /v3/namespaces/<ns>/<route>; empty for a source whose clients have routes of their own. With
+    POST /v3/namespaces/<ns>/<route>, empty for a source whose clients have routes of their own. With
     `has_run_id`, a document is one whole run, whose id is its member `run.run`. With `reads_catalogue`,
     the result depends on fields that earlier documents put into the catalogue.
     """
@@ -90,7 +90,7 @@ def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
 def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     """Return the run event, or the metadata of a dataset event, of a decoded OpenLineage event.
 
-    Metadata in an event of a run is recorded with that run; only tags of fields, and the catalogue of the
+    Metadata in an event of a run is recorded with that run. Only tags of fields, and the catalogue of the
     store that exported the event, are returned as metadata. Raises UnreadableDocument.
     """
     from fll_hbase.sources import openlineage

@@ -14,7 +14,7 @@ from fll_hbase.runtime.errors import CorruptRow
 
 PERIOD_DAYS = 32
 PERIOD_MAX = DAY_MAX // PERIOD_DAYS
-"""The last period; as the last day, it has no end."""
+"""The last period. As the last day, it has no end."""
 
 MARK_ROW = layout.PROPERTIES + b"calendars"
 """Exists once every committed run has its ways and calendar days."""

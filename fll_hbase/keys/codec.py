@@ -91,7 +91,7 @@ def parse_inverted_start(segment: bytes) -> int:
 
 def day_of(start_ms: int) -> int:
     """Return the day since 1970 of a start in milliseconds; DAY_MAX for all later days."""
-    # Shared, not refused: starts may be up to day 106,751,991,167 (docs/develop/decisions/0007).
+    # Shared, not refused: starts may be up to day 106,751,991,167 (decision 0007).
     return min(start_ms // DAY_MS, DAY_MAX)
 
 

@@ -1,7 +1,7 @@
 """Row keys, key ranges and column names of the table.
 
-The start of a range is included, the stop excluded. docs/reference/row-keys.md specifies the format; its vectors are
-tested against this module.
+The start of a range is included, the stop excluded. docs/reference/row-keys.md specifies the format; its
+vectors are tested against this module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The namespace that a row belongs to, by its key; and the end of the keys of one namespace."""
+"""The namespace that a row belongs to, by its key, and the end of the keys of one namespace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEGMENTS = {
 
 
 def namespace_of(key: bytes) -> str | None:
-    """Return the namespace of a key; None for kinds of rows that belong to none. Raises CorruptRow."""
+    """Return the namespace of a key, or None for kinds of rows that belong to none. Raises CorruptRow."""
     position = _SEGMENTS.get(key[:2])
     if position is None:
         return None
@@ -30,7 +30,7 @@ def namespace_of(key: bytes) -> str | None:
 
 
 def escaped_namespace(key: bytes) -> bytes:
-    """Return the namespace of a key as it stands there; b"" for kinds of rows that belong to none."""
+    """Return the namespace of a key as it stands there, or b"" for kinds of rows that belong to none."""
     position = _SEGMENTS.get(key[:2])
     if position is None:
         return b""
@@ -39,7 +39,7 @@ def escaped_namespace(key: bytes) -> bytes:
 
 
 def only_namespace(start: bytes, stop: bytes) -> bytes:
-    """Return, as it stands in the keys, the namespace that all keys of a range are of; b"" without such."""
+    """Return, as it stands in the keys, the namespace that all keys of a range are of, b"" without such."""
     position = _SEGMENTS.get(start[:2])
     if position is None:
         return b""
@@ -64,7 +64,7 @@ def namespace_end(key: bytes) -> bytes:
 
 
 def namespace_head(start: bytes, stop: bytes) -> bytes:
-    """Return what all keys of a range have before their namespace; b"" if that is not the same in all."""
+    """Return what all keys of a range have before their namespace, or b"" if that is not the same in all."""
     position = _SEGMENTS.get(start[:2])
     if position is None:
         return b""

@@ -52,7 +52,7 @@ def parse_token(text: str) -> AccessToken:
         raise ValueError("is not of the form of a token: fll_, an id, a secret and a checksum")
     token = AccessToken(match[1], match[2])
     if token.text() != text:
-        raise ValueError("has a wrong checksum: it was mistyped or cut")
+        raise ValueError("has a wrong checksum: mistyped, or cut off")
     return token
 
 

@@ -27,7 +27,7 @@ def checksum(operations: Iterable[Operation]) -> str:
 
 def checksum_of_texts(texts: dict[str, str]) -> str:
     """Return the checksum of operations given as canonical texts by operation name."""
-    # The input of the checksum in docs/reference/row-keys.md, row `c`: sorting makes the order given irrelevant.
+    # The input of the checksum in docs/reference/row-keys.md, row `c`: in the order of names, not as given.
     lines = "\n".join(texts[name] for name in sorted(texts))
     return digest(f"{VERSION}\n{lines}".encode())
 

@@ -28,7 +28,7 @@ def read_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
 def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) -> Iterator[DatasetField]:
     """Yield the source fields that lead to a field, or if not `backward` the fields that it leads to.
 
-    Direct and indirect ones alike; not those of datasets that it influences as a whole.
+    Direct and indirect ones alike, but not those of datasets that it influences as a whole.
     """
     edges_of = edges_into if backward else edges_out_of
     for edge in edges_of(field_map, field.dataset, names={field.name}):

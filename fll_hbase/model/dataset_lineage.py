@@ -157,7 +157,7 @@ class LineageUnion:
         return members
 
     def _cost_of(self, datasets: DatasetPair) -> int:
-        """Return what two datasets add to `cost`: their pairs, at least 1; 0 if the union lacks them."""
+        """Return what two datasets add to `cost`: their pairs, at least 1, or 0 if the union lacks them."""
         if datasets not in self._members:
             return 0
         direct, indirect, dataset_wide = self._members[datasets]

@@ -65,7 +65,7 @@ def without_quotes(name: str) -> str:
 
 
 def object_name(namespace: str, name: str) -> Name:
-    """Return an object of S3 as the naming rules have it, if Hadoop's scheme is used; else the names given.
+    """Return an object of S3 as the naming rules have it, if Hadoop's scheme is used, else the names given.
 
     Hadoop's paths begin with a slash, and may end with one; keys of S3 do not.
     """
@@ -102,7 +102,7 @@ class DeclaredNames:
                 self._shortened.setdefault((key, short), set()).add(dataset)
 
     def find(self, name: Name) -> Name | None:
-        """Return the dataset that a name means; None if none or several of them may be meant.
+        """Return the dataset that a name means, or None if none or several of them may be meant.
 
         It has the same name in another spelling, else one without the database, or a database more; a path
         is that of the nearest directory above it, or of the partitions below it.
@@ -130,7 +130,7 @@ def _is_table(key: str, name: str) -> bool:
 
 
 def _suffixes(key: str, name: str) -> Iterator[str]:
-    """Yield the names of a table without its database, and without its schema; none of a path or topic."""
+    """Yield the names of a table without its database, and without its schema, none of a path or topic."""
     parts = name.rsplit(".", _STEPS_MAX) if _is_table(key, name) else []
     yield from (".".join(parts[start:]) for start in range(1, len(parts)))
 
@@ -176,7 +176,7 @@ class FieldNames:
         return self._spellings.get(name) or self._spellings.get(name.casefold()) or name
 
     def _find_spellings(self) -> dict[str, str | None]:
-        """Return the fields by dotted paths, and by both in lower case; None where several match."""
+        """Return the fields by dotted paths, and by both in lower case, or None where several match."""
         spellings: dict[str, str | None] = {}
         for field in sorted(self._fields):
             for spelling in {field.casefold(), field.replace("/", ".").casefold()}:

@@ -51,7 +51,7 @@ class DerivationParts:
 
 
 class ContentDerivations:
-    """Derivations of the fields that the operations of a content write; they share an index.
+    """Derivations of the fields that the operations of a content write. They share an index.
 
     The work of each follows its own graph, not the content. Without `indirect`, indirect inputs are left out.
     `size` is the number of inputs in the index.

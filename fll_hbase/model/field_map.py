@@ -62,7 +62,7 @@ class FieldMap:
     `derived`, `dropped` and `dataset_wide` name sets by their number in `sets`. `generated` are destination
     fields without a direct source. `dropped` is the set of source fields that transforms without outputs use,
     None if there are none. `dataset_wide` are source fields that influence a destination as a whole. Datasets
-    read or written without fields are related to the others in an unknown way; if WRITEs state which,
+    read or written without fields are related to the others in an unknown way. If WRITEs state which,
     `unknown` has these relations alone: destinations, each with its sources, all sorted.
     """
 
@@ -80,7 +80,7 @@ class FieldMap:
     unknown: StatedSources | None = None
 
     def positions_of(self, source: Dataset) -> range:
-        """Return the positions of the fields of a source; empty for any other dataset."""
+        """Return the positions of the fields of a source, empty for any other dataset."""
         return positions_of(self.fields, source)
 
     def has_source(self, dataset: Dataset) -> bool:
@@ -150,7 +150,7 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
 
 
 def _stated_unknown(reads: Iterable[Read], writes: Sequence[Write]) -> StatedSources | None:
-    """Return the sources that WRITEs state to be related in an unknown way; None if none states any."""
+    """Return the sources that WRITEs state to be related in an unknown way, or None if none states any."""
     stated = [write for write in writes if write.unknown_origins is not None]
     if not stated:
         return None
@@ -191,7 +191,7 @@ class _UpstreamFields:
                 self._by_transform[operation.name] = self.union(operation.inputs)
 
     def position_of(self, input_field: InputField) -> int | None:
-        """Return the position of the only field upstream of an input; None if it is not one, direct field."""
+        """Return the position of the only field upstream of an input, None unless it is one direct field."""
         positions = self._positions_by_read.get(input_field.origin)
         if positions is not None:
             return positions[input_field.name]
@@ -298,7 +298,7 @@ class _WrittenFields:
 
 
 def fields_of(fields: Sequence[DatasetField], dataset: Dataset) -> Sequence[DatasetField]:
-    """Return the part of `fields`, which are sorted, that are fields of the dataset; empty without any."""
+    """Return the part of `fields`, which are sorted, that are fields of the dataset, empty without any."""
     positions = positions_of(fields, dataset)
     return fields[positions.start : positions.stop]
 

@@ -60,7 +60,7 @@ def edges_into(
 def edges_out_of(
     field_map: FieldMap, source: Dataset, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges that start at a source, dropped fields included; none if it is not read.
+    """Yield the edges that start at a source, dropped fields included, or none if it is not read.
 
     With `names`, only those that start at one of these fields, and relations without known fields.
     """
@@ -150,7 +150,7 @@ def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[Fiel
 
 
 def _narrowest(positions: range, selected: Sequence[bool]) -> range:
-    """Return the shortest part of a range with all its selected positions; empty without any."""
+    """Return the shortest part of a range with all its selected positions, empty without any."""
     if not any(selected):
         return positions[:0]
     return positions[selected.index(True) : len(selected) - selected[::-1].index(True)]
@@ -255,7 +255,7 @@ class _Builder:
             return
         for name, members in sources.by_field(destination):
             for is_direct, positions in ((True, members.direct), (False, members.indirect)):
-                # Cut before pairs are built: there may be nine million (docs/develop/decisions/0008).
+                # Cut before pairs are built: there may be nine million (decision 0008).
                 for source, names in self._names_by_source(self._within(positions)):
                     direct, indirect, _ = self._union.members((source, destination))
                     (direct if is_direct else indirect).update((source_field, name) for source_field in names)

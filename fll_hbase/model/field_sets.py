@@ -1,7 +1,7 @@
 """Sets of source fields that refer to each other, so that their size follows the operations.
 
 The fields upstream of a transform are those of all its inputs. Written out, the sets of a chain of n
-transforms that each add a field would have n²/2 members; as references to the set before, they have n.
+transforms that each add a field would have n²/2 members. As references to the set before, they have n.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EMPTY = FieldSet()
 
 
 class FieldSetBuilder:
-    """Numbers distinct sets; each refers to sets with smaller numbers only."""
+    """Numbers distinct sets. Each refers to sets with smaller numbers only."""
 
     def __init__(self) -> None:
         self._sets: list[FieldSet] = []
@@ -90,7 +90,7 @@ class FieldSetBuilder:
         return tuple(sorted({number for number in numbers if self._sets[number] != EMPTY}))
 
     def _inline(self, field_set: FieldSet) -> FieldSet:
-        """Return a set with the members of its included sets, if all are small; else the same set."""
+        """Return a set with the members of its included sets, if all are small, else the same set."""
         included = [*field_set.direct_sets, *field_set.indirect_sets]
         is_candidate = len(included) <= SETS_INLINE_MAX and all(
             self._sets[number].is_small for number in included
@@ -119,7 +119,7 @@ class FieldSetBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Sorted positions of the direct and the indirect members of a set; none is both."""
+    """Sorted positions of the direct and the indirect members of a set, or None for both."""
 
     direct: tuple[int, ...] = ()
     indirect: tuple[int, ...] = ()
@@ -157,7 +157,7 @@ class FieldSetResolver:
         return self._resolve(*numbers)
 
     def _resolve(self, *numbers: int) -> Members:
-        """Return the members of the union of sets; what an indirect edge reaches is indirect."""
+        """Return the members of the union of sets. What an indirect edge reaches is indirect."""
         direct: set[int] = set()
         indirect: set[int] = set()
         visited: dict[int, bool] = {}

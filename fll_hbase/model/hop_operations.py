@@ -74,7 +74,7 @@ class HopOperations:
     def between(
         self, sources: Iterable[Dataset], source: str, destinations: Iterable[Dataset], destination: str
     ) -> Hop | None:
-        """Return how a source field leads to a destination field; None if the content has no such way.
+        """Return how a source field leads to a destination field, or None if the content has no such way.
 
         Ways over direct inputs alone count if there are any. The datasets of each end are the names of one.
         An influence on a whole destination (`*`) ends with its WRITEs.

@@ -62,7 +62,7 @@ def hide_dataset(dataset: Dataset) -> Dataset:
 
 
 def is_hidden(dataset: Dataset | None) -> bool:
-    """Return whether a dataset is the placeholder of a hidden one; False for None."""
+    """Return whether a dataset is the placeholder of a hidden one, or False for None."""
     return dataset is not None and dataset.namespace == HIDDEN_NAMESPACE
 
 
@@ -200,7 +200,7 @@ class _Masking:
                 ]
 
     def _input(self, item: InputField) -> InputField:
-        """Return an input with masked names; for a hidden READ, the whole dataset of its replacement."""
+        """Return an input with masked names. For a hidden READ, the whole dataset of its replacement."""
         if item.origin in self._hidden:
             return replace(item, origin=f"{self._hidden[item.origin].name}r", name=WHOLE_DATASET)
         return replace(item, name=self._output(item.origin, item.name))

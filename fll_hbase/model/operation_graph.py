@@ -85,7 +85,7 @@ def upstream_graph(
     indirect: bool = True,
     connections_max: int | None = None,
 ) -> OperationGraph:
-    """Return the graph upstream of a destination field; empty if no Write writes such a field.
+    """Return the graph upstream of a destination field, empty if no Write writes such a field.
 
     Without `indirect`, indirect inputs are not followed.
     """
@@ -130,7 +130,7 @@ def merge(
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the public checksum>`. The union is truncated before the first graph with
-    which it would have more than `connections_max` connections, or paths that name more transforms in all; it
+    which it would have more than `connections_max` connections, or paths that name more transforms in all. It
     contains all of the newest graph. Graphs beyond are not taken from the iterable. `failed` are the
     checksums of graphs that failed runs alone have.
     """
@@ -187,7 +187,7 @@ class _Walk:
 
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
         """Call `step` on each queued node until none is left or the bound is reached; return the graph."""
-        # Breadth first: a truncated graph contains what is nearest to the field (docs/develop/decisions/0008).
+        # Breadth first: a truncated graph contains what is nearest to the field (decision 0008).
         while self._queue and not self._truncated:
             step(self._queue.popleft())
         limits = frozenset([f"connections_max={self._connections_max}"] if self._truncated else [])
@@ -229,7 +229,7 @@ class _Walk:
         self._visited[operation.name] = operation
 
     def add_node(self, node: NodeId) -> None:
-        """Add a node and queue it, unless it was added before; its source is the dataset of a Read."""
+        """Add a node and queue it, unless it was added before. Its source is the dataset of a Read."""
         if node not in self._nodes:
             producer = self.operations[node[0]]
             source = producer.source if isinstance(producer, Read) else None
@@ -370,7 +370,7 @@ class _Union:
         return size + self._count_missing(older) <= connections_max
 
     def add(self, older: OperationGraph) -> None:
-        """Add what the older graph has and this one lacks; both write destinations are kept."""
+        """Add what the older graph has and this one lacks. Both write destinations are kept."""
         for name, operation in older.operations.items():
             self.operations.setdefault(name, operation)
         for connection, influence in older.connections.items():

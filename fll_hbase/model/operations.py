@@ -49,7 +49,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Derives every output from all inputs; without inputs it generates, without outputs it drops."""
+    """Derives every output from all inputs, generates without inputs and drops without outputs."""
 
     name: str
     description: str
@@ -94,7 +94,7 @@ def outputs_of(operation: Operation) -> tuple[Field, ...]:
 
 
 def dataset_of(operation: Operation) -> Dataset | None:
-    """Return the dataset that a Read reads or a Write writes; None for a Transform."""
+    """Return the dataset that a Read reads or a Write writes, or None for a Transform."""
     match operation:
         case Read():
             return operation.source

@@ -51,7 +51,7 @@ class EventType(Enum):
     FAIL = "FAIL"
 
 
-# In order of priority: the Spark agent sends a COMPLETE 9 ms after a FAIL (docs/develop/decisions/0012).
+# In order of priority: the Spark agent sends a COMPLETE 9 ms after a FAIL (decision 0012).
 _END_STATES = {EventType.FAIL: State.FAIL, EventType.ABORT: State.ABORT, EventType.COMPLETE: State.COMPLETE}
 _RANKS = {event_type: rank for rank, event_type in enumerate(EventType)}
 
@@ -74,7 +74,7 @@ class InputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A field of an output and the fields that it was derived from; without any it was generated."""
+    """A field of an output and the fields that it was derived from, none if it was generated."""
 
     name: str
     inputs: tuple[InputColumn, ...]
@@ -162,7 +162,7 @@ def make_event(
     run: str, time_ms: int, event_type: EventType, lineage: EventLineage, facts: EventRunFacts
 ) -> IncomingEvent:
     """Encode an event of a run."""
-    # Two bodies: the same lineage every night is stored once, facts differ in each run (docs/develop/decisions/0012).
+    # Two bodies: the same lineage every night is stored once, facts differ in each run (decision 0012).
     texts = [_encode_lineage(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
     event = RunEvent(time_ms, event_type, *digests)
@@ -261,10 +261,10 @@ def namespace_of_program(bodies: Sequence[tuple[bytes, bytes]]) -> str:
 
 
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
-    """Return the start of a run, in milliseconds since 1970, and its state; at least one event is given.
+    """Return the start of a run, in milliseconds since 1970, and its state. At least one event is given.
 
     It starts at its first START, or without one at its first event. FAIL has priority over ABORT, ABORT over
-    COMPLETE, wherever they are; without any of them the run is RUNNING.
+    COMPLETE, wherever they are. Without any of them the run is RUNNING.
     """
     starts = [event.time_ms for event in events if event.type is EventType.START]
     types = [event.type for event in events]

@@ -105,7 +105,7 @@ def input_influences(operation: Operation) -> dict[NodeId, Influence]:
 class Steps:
     """The inputs and consumers of each operation, with their influences.
 
-    `origins` and `consumers` connect transforms alone; without `indirect`, indirect inputs are left out.
+    `origins` and `consumers` connect transforms alone. Without `indirect`, indirect inputs are left out.
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:

@@ -17,7 +17,7 @@ class SourceFields:
     """The source fields, of a range of positions, that lead to each destination."""
 
     def __init__(self, field_map: FieldMap, positions: range) -> None:
-        """Prepare to resolve the fields of a map; only source fields at `positions` are returned."""
+        """Prepare to resolve the fields of a map. Only source fields at `positions` are returned."""
         self.field_map = field_map
         self._positions = positions
         self._resolver = FieldSetResolver(field_map.sets, positions)
@@ -48,7 +48,7 @@ class SourceFields:
             yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
 
     def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
-        """Return the positions of the fields that influence a destination as a whole, sorted; () for None."""
+        """Return the positions of the fields that influence a destination as a whole, sorted, () for None."""
         number = self._dataset_wide.get(destination) if destination else None
         return self._resolver.members(number).indirect if number is not None else ()
 
@@ -66,7 +66,7 @@ class SourceFields:
         return {fields[position].dataset for position in chain(members.direct, members.indirect, copied)}
 
     def _numbers(self, destination: Dataset | None) -> list[int]:
-        """Return the numbers of a destination's derived sets; for None of the dropped fields' set."""
+        """Return the numbers of a destination's derived sets, or of the dropped fields' set for None."""
         if destination is None:
             return [self.field_map.dropped] if self.field_map.dropped is not None else []
         return [entry.number for entry in self._derived.get(destination, ())]

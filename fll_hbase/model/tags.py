@@ -18,7 +18,7 @@ _UNIT_MONTHS = {"mo": 1, "y": 12}
 
 @dataclass(frozen=True, slots=True, order=True)
 class TagNote:
-    """The person or program that put a tag, and the reason; both may be empty."""
+    """The person or program that put a tag, and the reason. Both may be empty."""
 
     by: str = ""
     description: str = ""
@@ -74,7 +74,7 @@ class AgePolicy:
 
     @property
     def namespace(self) -> str:
-        """The namespace in which the name is unique: that of the field; "" for policies on tags."""
+        """The namespace in which the name is unique: that of the field, or "" for policies on tags."""
         return self.field.dataset.namespace if self.field else ""
 
 

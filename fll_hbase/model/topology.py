@@ -17,7 +17,7 @@ from fll_hbase.runtime.errors import FieldError, InvalidLineage
 def topological_sort(
     origins: Mapping[str, Iterable[str]], *, rank: Callable[[str], int] = lambda _: 0
 ) -> list[str]:
-    """Return the names, each after all its origins; where several may be next, by `rank`, then by name.
+    """Return the names, each after all its origins. Where several may be next, by `rank`, then by name.
 
     Names on a cycle, and those that come after one, are left out.
     """
@@ -65,7 +65,7 @@ def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
 
 
 def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Return the operations, each after all its origins; by name where the order is free.
+    """Return the operations, each after all its origins, and by name where the order is free.
 
     Raises InvalidLineage if operations feed one another in a cycle.
     """

@@ -68,7 +68,7 @@ class AncestorDatasetFields(Body, frozen=True, kw_only=True):
 
 
 class AncestorSummaryAnswer(WindowBody, frozen=True, kw_only=True):
-    """The fields that a field comes from, and those derived from it; only the directions of the query."""
+    """The fields that a field comes from, and those derived from it, in the directions of the query."""
 
     incoming: tuple[AncestorDatasetFields, ...] | None = None
     outgoing: tuple[AncestorDatasetFields, ...] | None = None
@@ -96,7 +96,7 @@ class AncestorLastRun(Body, frozen=True, kw_only=True):
 
 
 class AncestorInputField(Body, frozen=True, kw_only=True):
-    """A field as the output of an operation; one of a hidden dataset has a number instead."""
+    """A field as the output of an operation. One of a hidden dataset has a number instead."""
 
     hidden: int = 0
     origin: Annotated[str | None, Required] = None
@@ -134,7 +134,7 @@ class AncestorPerformed(Body, frozen=True, kw_only=True):
 
 
 class AncestorOperationsAnswer(WindowBody, frozen=True, kw_only=True):
-    """The operations that lead into a field, and those it leads to; only the directions of the query."""
+    """The operations that lead into a field, and those it leads to, in the directions of the query."""
 
     incoming: tuple[AncestorPerformed, ...] | None = None
     outgoing: tuple[AncestorPerformed, ...] | None = None
@@ -245,7 +245,7 @@ class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
     """
 
     path: ClassVar[str] = f"{_PATH}/fields/{{field}}/operations"
-    result: ClassVar[str] = "Those of the newest run first"
+    result: ClassVar[str] = "Operations of the newest run first"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorOperationsAnswer]:
         """Return the operations. Raises NotFound for names that were never recorded."""

@@ -105,7 +105,7 @@ class Namespaces(Paged, Query[NamespacesAnswer]):
 
 @dataclass(frozen=True)
 class Datasets(Paged, Query[DatasetsAnswer]):
-    """List the datasets of a namespace; none for an unknown namespace.
+    """List the datasets of a namespace, or none for an unknown namespace.
 
     >>> [dataset.name for dataset in client.datasets("bank", prefix="Cu").body.datasets]
     ['CustomerAccounts', 'Customers']

@@ -58,7 +58,7 @@ class RecordedOperation(Body, frozen=True, kw_only=True):
     outputs: tuple[RecordedOutput, ...] | None = None
     unknown_origins: Annotated[
         tuple[str, ...] | None,
-        msgspec.Meta(description="Of a WRITE: the READs to which it is related in an unknown way"),
+        msgspec.Meta(description="For a WRITE: READs whose relation to it is unknown"),
     ] = None
 
 
@@ -91,7 +91,7 @@ class Content(Query[ContentAnswer]):
     """
 
     path: ClassVar[str] = "/v3/contents/{checksum}"
-    result: ClassVar[str] = "Never changes: it may be cached for ever"
+    result: ClassVar[str] = "A content never changes, so clients may cache it for ever"
     is_immutable: ClassVar[bool] = True
 
     checksum: str

@@ -75,8 +75,8 @@ class SourceName(FieldName, frozen=True, kw_only=True):
 class DistinctDerivation(Body, frozen=True, kw_only=True):
     """A way in which a field is derived in one of two windows only; starts are in milliseconds since 1970."""
 
-    digest: Annotated[str, Meta(description="Of the operations that lead into the field")]
-    checksum: Annotated[str, Meta(description="Of the content of the newest run")]
+    digest: Annotated[str, Meta(description="Digest of the operations that lead into the field")]
+    checksum: Annotated[str, Meta(description="Checksum of the newest run's content")]
     runs: Annotated[int, Meta(description="Runs of this window; 0 if a limit left all of them out")]
     first_start: int | None = None
     last_start: int | None = None
@@ -132,13 +132,13 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
     base_start: Annotated[
         Time | None,
         About(
-            "Start of the base window, included; default as long before its end as the window is",
+            "Start of the base window, included (default: the base window is as long as the window)",
             name="baseStart",
         ),
     ] = None
     base_end: Annotated[
         Time | None,
-        About("End of the base window, excluded; default the start of the window", name="baseEnd"),
+        About("End of the base window, excluded (default: the start of the window)", name="baseEnd"),
     ] = None
 
     @classmethod
@@ -360,7 +360,7 @@ def _operation(operation: OperationIdentity) -> Operation:
 
 
 def _edge(edge: derivation_parts.Edge) -> Edge:
-    """Return an edge as one of an answer; only an indirect one has its influence."""
+    """Return an edge as one of an answer. Only an indirect one has its influence."""
     return Edge(
         start=field_lineage.node_id(edge.start),
         to=field_lineage.node_id(edge.end),

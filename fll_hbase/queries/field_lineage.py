@@ -172,7 +172,7 @@ def parse_node_id(text: str) -> NodeId:
 
 
 def operation_name(name: str) -> str:
-    """Return the name of an operation in connections; for a hidden dataset, `hidden` and its number."""
+    """Return the name of an operation in connections, or `hidden` and a number for a hidden dataset."""
     return f"hidden {name_json.hidden_number(name)}" if is_hidden_operation(name) else name
 
 
@@ -198,7 +198,7 @@ def _nodes(graph: OperationGraph) -> Iterator[Node]:
 
 
 def _node(node: operation_graph.Node, graph: OperationGraph) -> Node:
-    """Return a node of a graph as one of an answer; `failed` if failed runs alone have it."""
+    """Return a node of a graph as one of an answer, with `failed` if failed runs alone have it."""
     origin, name = node.id
     number = name_json.hidden_number(origin) if is_hidden_operation(origin) else 0
     destinations = tuple(map(dataset_name, sorted(node.destinations)))

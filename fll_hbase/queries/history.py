@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Stretch(Body, frozen=True, kw_only=True):
     """Consecutive runs that derived a field in the same way; starts are in milliseconds since 1970."""
 
-    checksum: Annotated[str, Meta(description="Of the content of the newest run")]
+    checksum: Annotated[str, Meta(description="Checksum of the newest run's content")]
     first_run: str
     last_run: str
     first_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None

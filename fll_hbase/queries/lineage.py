@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # Without garbage collection: there are hundreds of thousands in an answer, and none has a cycle.
 class Pair(Body, frozen=True, kw_only=True, gc=False):
-    """A source and a destination field; None for a generated or a dropped one."""
+    """A source and a destination field, or None for a generated or a dropped one."""
 
     source: str | None = msgspec.field(name="from")
     destination: str | None = msgspec.field(name="to")
@@ -92,7 +92,7 @@ def _entry_rows(entry: Json) -> Iterator[Row]:
 
 
 def _prefixed(prefix: str, dataset: Json | None) -> Json:
-    """Return the names of a dataset as columns such as `sourceName`; {} for None."""
+    """Return the names of a dataset as columns such as `sourceName`, or {} for None."""
     return {f"{prefix}{name.title()}": dataset[name] for name in ("namespace", "name")} if dataset else {}
 
 
@@ -163,7 +163,7 @@ def lineage_entry(entry: results.LineageEntry) -> LineageEntry:
 
 
 def _pairs(entry: results.LineageEntry) -> Iterator[Pair]:
-    """Yield the pairs of an entry, sorted, null first; `failed` if only failed runs have them."""
+    """Yield the pairs of an entry, sorted, null first, with `failed` if only failed runs have them."""
     relation, complete = entry.relation, entry.complete
     failed: frozenset[FieldPair] = frozenset()
     failed_wide: frozenset[str] = frozenset()

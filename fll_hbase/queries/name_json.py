@@ -116,7 +116,7 @@ def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:
-    """Yield operations as they are recorded, without hidden datasets; their inputs have numbers."""
+    """Yield operations as they are recorded, without hidden datasets. Their inputs have numbers."""
     for operation in listed:
         if is_hidden_operation(operation.name):
             continue
@@ -139,7 +139,7 @@ def hidden_number(name: str) -> int:
 
 
 def _input(field: InputField, body: Json) -> Json:
-    """Return `body`, the JSON of an input, as it is; for a hidden origin with its number in place of it."""
+    """Return `body`, the JSON of an input, as it is, with a number in place of a hidden origin."""
     if not is_hidden_operation(field.origin):
         return body
     # The name is `*`, or that of the field of a visible dataset which it is written to.

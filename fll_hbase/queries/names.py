@@ -1,4 +1,4 @@
-"""Names of datasets, fields and programs in answers; one that is hidden has a number instead."""
+"""Names of datasets, fields and programs in answers. One that is hidden has a number instead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Influence: TypeAlias = Literal["direct", "indirect"]
 
 # Without garbage collection, as answers have thousands: no name is part of a cycle.
 class DatasetName(Body, frozen=True, kw_only=True, gc=False):
-    """A dataset; one that is hidden has a number and no names."""
+    """A dataset. One that is hidden has a number and no names."""
 
     schema_name: ClassVar[str] = "EndPoint"
 
@@ -43,7 +43,7 @@ class FieldName(DatasetName, frozen=True, kw_only=True, gc=False):
 
 
 class ProgramName(Body, frozen=True, kw_only=True):
-    """A program; one that is hidden has a number and no names."""
+    """A program. One that is hidden has a number and no names."""
 
     hidden: int = 0
     namespace: Annotated[str | None, Required] = None
@@ -58,5 +58,5 @@ def dataset_name(dataset: Dataset) -> DatasetName:
 
 
 def field_name(field: DatasetField) -> FieldName:
-    """Return the name of a field; for one of a hidden dataset the number of that alone."""
+    """Return the name of a field, or the number of a hidden dataset alone."""
     return FieldName(**name_json.field(field))

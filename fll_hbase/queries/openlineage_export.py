@@ -51,7 +51,7 @@ Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
 
 
 def parent_ids(parent: tuple[str, str, str] | None, root: tuple[str, str, str] | None) -> Json | None:
-    """Return the members of the facet `parent`; None without a parent."""
+    """Return the members of the facet `parent`, or None without a parent."""
     if parent is None:
         return None
     return _job_run(parent) | ({"root": _job_run(root)} if root else {})
@@ -77,7 +77,7 @@ def run_id(run: str, namespace: str) -> str:
 
 
 def _exported_id(details: RunDetails) -> str:
-    """Return the run id of the event of a run; for a hidden program one made of what is shown of the run."""
+    """Return the run id of the event of a run, made of the shown parts of a run if its program is hidden."""
     run = details.committed.run
     shown = f"{run.start_ms} {details.committed.checksum}" if run.namespace == HIDDEN_NAMESPACE else run.run
     return run_id(shown, run.namespace)
@@ -91,7 +91,7 @@ def event_time(start_ms: int) -> str:
 
 
 class _ContentParts(NamedTuple):
-    """The parts of an event that all runs with one content have; they are never changed."""
+    """The parts of an event that all runs with one content have. They are never changed."""
 
     operations: list[Json]
     inputs: list[Json]
@@ -170,14 +170,14 @@ def _catalogue_facets(entry: CatalogueDataset, fields: Sequence[CatalogueField])
 
 
 def _documentation(description: str) -> Json:
-    """Return the facet of a description by name; {} for an empty description."""
+    """Return the facet of a description by name, or {} for an empty description."""
     if not description:
         return {}
     return {"documentation": _standard("1-1-0/DocumentationDatasetFacet", description=description)}
 
 
 def _with_tags(tags: Iterable[FieldTag]) -> Json:
-    """Return the facet of the tags of fields by name; {} without any. `source` is who put a tag."""
+    """Return the facet of the tags of fields by name, or {} without any. `source` is who put a tag."""
     listed = [_tag(tag) for tag in tags]
     return {"tags": _standard("1-0-0/TagsDatasetFacet", tags=listed)} if listed else {}
 
@@ -265,7 +265,7 @@ def _job_facets(details: RunDetails) -> Iterator[tuple[str, Json]]:
         # The facet requires `processingType`, which is not recorded.
         _standard("2-0-4/JobTypeJobFacet", processingType="BATCH", integration=run.type, jobType="JOB"),
     )
-    # Merged events contain the SQL; for a run recorded by a document it is in the details of the run row.
+    # Merged events contain the SQL. For a run recorded by a document it is in the details of the run row.
     sql = details.part.sql if details.part is not None else json.loads(run.details or "{}").get("sql")
     if sql:
         yield "sql", _standard("1-1-0/SQLJobFacet", query=sql)
@@ -415,7 +415,7 @@ def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str
 
 
 def _nominal(facts: EventRunFacts) -> Json | None:
-    """Return the members of the facet `nominalTime`; None without a nominal start."""
+    """Return the members of the facet `nominalTime`, or None without a nominal start."""
     # The facet requires the start: an end alone cannot be exported.
     if not facts.nominal_start:
         return None
@@ -424,7 +424,7 @@ def _nominal(facts: EventRunFacts) -> Json | None:
 
 
 def _error(message: str) -> Json | None:
-    """Return the members of the facet `errorMessage`; None for an empty message."""
+    """Return the members of the facet `errorMessage`, or None for an empty message."""
     # The facet requires the language, which is not recorded.
     return {"message": message, "programmingLanguage": "unknown"} if message else None
 

@@ -52,9 +52,9 @@ def decode_cursor(text: str, count: int) -> list[str]:
 def decode_runs_cursor(
     text: str | None, parse_tail: Callable[[bytes], object] = layout.parse_reference_tail
 ) -> bytes:
-    """Return the tail of a key after which a page of runs starts; b"" for None. Raises InvalidQuery.
+    """Return the tail of a key after which a page of runs starts, or b"" for None. Raises InvalidQuery.
 
-    `parse_tail` raises CorruptRow for a tail that no key can have; by default keys are those of references.
+    `parse_tail` raises CorruptRow for a tail that no key can have. By default keys are those of references.
     """
     if text is None:
         return b""
@@ -73,7 +73,7 @@ def decode_runs_cursor(
 
 
 def decode_skip_cursor(text: str | None) -> int:
-    """Return how many runs of each derivation a page skips; 0 for None. Raises InvalidQuery."""
+    """Return how many runs of each derivation a page skips, or 0 for None. Raises InvalidQuery."""
     if text is None:
         return 0
     (skip,) = decode_cursor(text, 1)

@@ -62,7 +62,7 @@ class Parameter:
     words: tuple[str, ...] = ()
 
     def to_text(self, value: Any) -> str:
-        """Return a value as the text of a URL; "" for a value that means "absent"."""
+        """Return a value as the text of a URL, or "" for a value that means "absent"."""
         match self.kind:
             case Kind.FLAG:
                 return str(value).lower()
@@ -72,7 +72,7 @@ class Parameter:
                 return "" if value is None else str(value)
 
     def fault(self, value: Any) -> str:
-        """Return what is wrong with a value that a caller in Python gives; "" for a valid one."""
+        """Return what is wrong with a value that a caller in Python gives, or "" for a valid one."""
         if self.kind is Kind.TEXT and (value is None or value == ""):
             return self._empty_fault(value)
         # What is absent in URLs, unless the parameter is never absent.
@@ -92,7 +92,7 @@ class Parameter:
                 return flag_fault(value)
 
     def _empty_fault(self, value: Any) -> str:
-        """Return the fault of an empty text, `value`, which is None or ""; "" if it may be empty."""
+        """Return the fault of an empty text, `value`, which is None or "", or "" if it may be empty."""
         return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 
@@ -140,7 +140,7 @@ def time_text(time: Time) -> str:
 
 
 def time_fault(time: Any) -> str:
-    """Return what is wrong with a time that is empty, has no zone or is none; "" if nothing."""
+    """Return what is wrong with a time that is empty, has no zone or is none, or "" if nothing."""
     if time is None or time == "":
         return "is empty; leave it out for the default"
     if not isinstance(time, str | date | Number):
@@ -151,26 +151,31 @@ def time_fault(time: Any) -> str:
 
 
 def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = None) -> str:
-    """Return what is wrong with a whole number from `minimum`, 1 by default, to `maximum`; "" if nothing."""
+    """Return what is wrong with a whole number from `minimum`, 1 by default, to `maximum`, "" if nothing."""
     least = 1 if minimum is None else minimum
     if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
         return ""
     bounds = f"{least} or more" if maximum is None else f"from {least} to {maximum}"
-    return f"{count!r} is not possible; it is {bounds}"
+    return f"invalid value {count!r}: expected {bounds}"
 
 
 def flag_fault(flag: Any) -> str:
-    """Return what is wrong with a flag; "" if nothing."""
-    return "" if isinstance(flag, bool) else f"{flag!r} is not possible; it is True or False"
+    """Return what is wrong with a flag, or "" if nothing."""
+    return "" if isinstance(flag, bool) else f"invalid value {flag!r}: expected True or False"
 
 
 def word_fault(word: Any, words: tuple[str, ...]) -> str:
-    """Return the error text of a word that is not among `words`; "" if it is."""
-    return "" if word in words else f"{word!r} is not possible; it is {', '.join(words)}"
+    """Return the error text of a word that is not among `words`, or "" if it is."""
+    return "" if word in words else f"invalid value {word!r}: expected {_alternatives(words)}"
+
+
+def _alternatives(words: tuple[str, ...]) -> str:
+    """Return words as "a, b or c"."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def name_fault(name: Any) -> str:
-    """Return what is wrong with a name: not a string, empty, or not UTF-8; "" if nothing."""
+    """Return what is wrong with a name: not a string, empty, or not UTF-8, or "" if nothing."""
     if not isinstance(name, str):
         return f"{name!r} is not a text"
     try:

@@ -255,7 +255,7 @@ class Windowed:
     start: Annotated[Time, About("Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`")] = (
         time_window.DEFAULT_START
     )
-    end: Annotated[Time, About("End of the window, excluded; a time as for `start`; default `now`")] = (
+    end: Annotated[Time, About("End of the window, excluded: a time as for `start` (default: `now`)")] = (
         time_window.DEFAULT_END
     )
 

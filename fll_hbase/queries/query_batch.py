@@ -55,6 +55,6 @@ class BatchAnswer(Body, frozen=True, kw_only=True):
 
     answers: tuple[BatchedAnswer, ...]
     truncated: Annotated[
-        bool, msgspec.Meta(description="Whether a question has no answer for a bound of the batch")
+        bool, msgspec.Meta(description="True if a bound of the batch left a question without an answer")
     ]
     truncated_by: tuple[str, ...] = ()

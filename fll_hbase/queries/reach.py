@@ -46,13 +46,13 @@ ReachByDirection: TypeAlias = Mapping[Direction, results.Reach]
 """What is within reach of one field, by direction."""
 
 _IN_ORDER = msgspec.Meta(
-    description="Whether the order of the runs in the window allows a value to have passed here;"
-    " left out if the time of the request ended before that was known"
+    description="True if the order of the runs in the window allows a value to pass this edge;"
+    " absent if the request ran out of time before this was computed"
 )
 
 
 class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
-    """A field within reach, with the least number of hops to it; `dropped` if some run read it unused.
+    """A field within reach, with the least number of hops to it. It is `dropped` if some run read it unused.
 
     `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
     """
@@ -124,13 +124,11 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     table: ClassVar[TableShape] = reach_formats.TABLE
 
     level: Annotated[
-        int | None, About("Greatest number of hops; default `FLL_LEVEL_MAX` of the server", minimum=1)
+        int | None, About("Greatest number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
     ] = None
     direction: Literal["backward", "forward", "both"] = "backward"
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
-    causal: Annotated[
-        bool, About("Only what a value can have taken, by the starts of the runs on its way")
-    ] = False
+    causal: Annotated[bool, About("Follow an edge only if the upstream run started first")] = False
     counts: Annotated[bool, About("Count the runs of each edge, which reads all of them")] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ReachAnswer]:
@@ -193,7 +191,7 @@ def _read(
             errors.append(error)
     if not reached:
         raise errors[-1]
-    # In the order of `directions`; one without an answer has the field alone.
+    # In the order of `directions`. One without an answer has the field alone.
     alone = results.Reach({walk.field: 0}, (), in_order=frozenset([walk.field]))
     return {direction: reached.get(direction, alone) for direction in directions}
 
@@ -239,7 +237,7 @@ def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) ->
 
 
 def _direction(by_direction: ReachByDirection, reached: Sequence[Direction]) -> AnyDirection | None:
-    """Return the directions of an item as a word; None if the answer has one direction alone."""
+    """Return the directions of an item as a word, or None if the answer has one direction alone."""
     if len(by_direction) == 1:
         return None
     return "both" if len(reached) > 1 else flow_word(reached[0])
@@ -258,7 +256,7 @@ def _edges(by_direction: ReachByDirection) -> list[ReachEdge]:
 def _edge(
     item: results.ReachEdge, direction: FlowDirection | None, names: Callable[[DatasetField], FieldName]
 ) -> ReachEdge:
-    """Return one edge; without the members about runs if these were not counted."""
+    """Return one edge, without the members about runs if these were not counted."""
     return ReachEdge(
         source=names(item.source),
         destination=names(item.destination),
@@ -270,7 +268,7 @@ def _edge(
 
 
 def span_members(span: results.RunSpan | None) -> dict[str, Any]:
-    """Return the members about runs by attribute; {} for None, if these were not counted."""
+    """Return the members about runs by attribute, or {} for None, if these were not counted."""
     if span is None:
         return {}
     return {
@@ -284,7 +282,7 @@ def span_members(span: results.RunSpan | None) -> dict[str, Any]:
 
 
 def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
-    """Yield the unknown relations of all directions; with one alone they have no direction."""
+    """Yield the unknown relations of all directions, without a direction if there is only one."""
     for direction, reach in by_direction.items():
         word = None if len(by_direction) == 1 else flow_word(direction)
         yield from unknown_relations(reach.unknown, word)

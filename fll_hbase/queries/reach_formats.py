@@ -101,7 +101,7 @@ def to_mermaid(answer: Body) -> str:
         for node in body["nodes"]
     }
     classes = {_name(node): node["direction"] for node in body["nodes"] if "direction" in node}
-    # An edge of both directions is drawn once; one that allows it is enough.
+    # An edge of both directions is drawn once. One that allows it is enough.
     drawn: dict[Edge, bool] = {}
     for edge in body["edges"]:
         arrow = Edge(_name(edge["from"]), _name(edge["to"]), edge["influence"] != "direct")

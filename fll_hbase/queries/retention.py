@@ -150,9 +150,9 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
 
     policy: Annotated[str, About("Name of the policy", minimum=1)]
     namespace: Annotated[str, About(NAMESPACE_HELP, minimum=1)] = dataclasses.field(default="", kw_only=True)
-    start: Annotated[
-        Time, About("A time as for `end`; default 0, for old data is what the report is about")
-    ] = dataclasses.field(default="0", kw_only=True)
+    start: Annotated[Time, About("A time as for `end` (default: 0, as the report is about old data)")] = (
+        dataclasses.field(default="0", kw_only=True)
+    )
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:

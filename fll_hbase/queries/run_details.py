@@ -45,7 +45,7 @@ class EventOfRun(Body, frozen=True, kw_only=True):
 
 
 class RunDetails(RunHead, frozen=True, kw_only=True):
-    """One run with everything recorded of it; what its source does not report is left out."""
+    """One run with everything recorded of it. What its source does not report is left out."""
 
     schema_name: ClassVar[str] = "RunTold"
 
@@ -139,7 +139,7 @@ def _answer(details: results.RunDetails, content: Content, *, now_ms: int) -> An
 def _run_with_content(
     store: LineageStore, run: str, namespace: str = ""
 ) -> tuple[results.RunDetails, Content]:
-    """Return a run by its id; one of events by its UUID in any case. Raises NotFound."""
+    """Return a run by its id, or a run of events by its UUID in any case. Raises NotFound."""
     try:
         return store.run_with_content(run, namespace)
     except NotFound:
@@ -184,7 +184,7 @@ def _facts(facts: EventRunFacts) -> Iterator[tuple[str, JobReference | str | Non
 
 
 def _job(reference: tuple[str, str, str] | None) -> JobReference | None:
-    """Return a triple of namespace, name and run as a reference; None for None."""
+    """Return a triple of namespace, name and run as a reference, or None for None."""
     if reference is None:
         return None
     namespace, name, run = reference

@@ -71,7 +71,9 @@ class RunHead(Body, frozen=True, kw_only=True):
         msgspec.Meta(description="Left out where no end was recorded and the last event is a day old"),
     ] = None
     parent: Annotated[str | None, msgspec.Meta(description="The run that started this one")] = None
-    last_event_time: Annotated[int | None, msgspec.Meta(description="Of a run without a recorded end")] = None
+    last_event_time: Annotated[
+        int | None, msgspec.Meta(description="Time of the last event, for a run without a recorded end")
+    ] = None
 
 
 class RunOfProgram(RunHead, frozen=True, kw_only=True):
@@ -232,7 +234,7 @@ def _program_runs(
 
 
 def next_cursor(page: RunsPage) -> str:
-    """Return the cursor of the page after one; "" for the last."""
+    """Return the cursor of the page after one, or "" for the last."""
     return encode_cursor(page.next_after.decode()) if page.next_after else ""
 
 
@@ -262,7 +264,7 @@ def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
 
 
 def run_facts(run: ProgramRun) -> Json:
-    """Return the facts of a run that are not part of its lineage, by JSON member; {} without any."""
+    """Return the facts of a run that are not part of its lineage, by JSON member, or {} without any."""
     return json.loads(run.details) if run.details else {}
 
 

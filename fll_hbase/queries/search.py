@@ -54,7 +54,7 @@ class Search(Paged, Query[HitsAnswer]):
     text: Annotated[str, About("Part of a name, in any case", name="q", minimum=1)]
     kind: Annotated[
         Literal["", "endpoint", "field"],
-        About("Only datasets (`endpoint`), or only fields; default both"),
+        About("Only datasets (`endpoint`) or only fields (default: both)"),
     ] = dataclasses.field(default="", kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[HitsAnswer]:
@@ -75,7 +75,7 @@ class Search(Paged, Query[HitsAnswer]):
 
 
 def _cursor(position: SearchPosition | None) -> str:
-    """Return the cursor of a position in the search; "" for None."""
+    """Return the cursor of a position in the search, or "" for None."""
     if position is None:
         return ""
     rank, last = position
@@ -83,7 +83,7 @@ def _cursor(position: SearchPosition | None) -> str:
 
 
 def _position(cursor: str | None) -> SearchPosition | None:
-    """Return the position that a cursor of `_cursor` encodes; None for None. Raises InvalidQuery."""
+    """Return the position that a cursor of `_cursor` encodes, or None for None. Raises InvalidQuery."""
     if cursor is None:
         return None
     rank, namespace, name, field = decode_cursor(cursor, 4)

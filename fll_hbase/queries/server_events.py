@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Event(Body, frozen=True, kw_only=True):
-    """One document that a client sent; what is not known of it is left out."""
+    """One document that a client sent. What is not known of it is left out."""
 
     schema_name: ClassVar[str] = "ActivityEvent"
 
@@ -45,8 +45,8 @@ class EventsAnswer(Body, frozen=True, kw_only=True):
     schema_name: ClassVar[str] = "Activity"
 
     events: tuple[Event, ...]
-    covers: Annotated[str, msgspec.Meta(description="Which documents can be in the list")]
-    truncated: Annotated[bool, msgspec.Meta(description="Whether `limit` left any out")]
+    covers: Annotated[str, msgspec.Meta(description="The documents that the list can contain")]
+    truncated: Annotated[bool, msgspec.Meta(description="True if `limit` left any out")]
 
 
 def _rows(body: Json) -> list[Row]:

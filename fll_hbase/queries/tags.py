@@ -77,14 +77,14 @@ class TagBody(Body, frozen=True, kw_only=True):
 
 
 class FieldTagsAnswer(WindowBody, frozen=True, kw_only=True):
-    """A page of the tags of a field; it has `truncated` if inherited ones are included."""
+    """A page of the tags of a field. It has `truncated` if inherited ones are included."""
 
     schema_name: ClassVar[str] = "FieldTagList"
 
     tags: tuple[InheritedTag, ...]
     changeable: Annotated[
         bool,
-        msgspec.Meta(description="False if the principal may not put and remove tags; else left out"),
+        msgspec.Meta(description="False if the principal may not put and remove tags, absent otherwise"),
     ] = True
     truncated: bool | None = None
     truncated_by: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         bool, About("Include the tags of fields upstream, over direct edges, in the window")
     ] = False
     level: Annotated[
-        int | None, About("Greatest number of hops; default `FLL_LEVEL_MAX` of the server", minimum=1)
+        int | None, About("Greatest number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
     ] = None
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:
@@ -285,7 +285,7 @@ class Tags(Paged, Query[TagsAnswer]):
 
 @dataclass(frozen=True)
 class TaggedFields(Paged, Query[TaggedFieldsAnswer]):
-    """List the fields that have a tag; none for a tag that no field has.
+    """List the fields that have a tag, or none for a tag that no field has.
 
     A page may have fewer fields than its limit and still a next page.
 

@@ -32,12 +32,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def zone_fault(name: str) -> str:
-    """Return what is wrong with the name of a time zone; "" for one of the IANA database."""
+    """Return what is wrong with the name of a time zone, or "" for one of the IANA database."""
     try:
         ZoneInfo(name)
     # ZoneInfo reads a file of that name: a folder is an OSError, `../x` and NUL a ValueError.
     except (KeyError, OSError, ValueError):
-        return f"{name[:100]!r} is not a time zone; one looks like Europe/Berlin or UTC"
+        return f"{name[:100]!r} is not a time zone: expected a name such as Europe/Berlin or UTC"
     return ""
 
 
@@ -116,7 +116,7 @@ def _iso_seconds(match: re.Match[str]) -> Fraction:
     try:
         time = datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{match['zone'] or 'Z'}")
     except ValueError as error:
-        raise ValueError(f"{match[0]!r} is no date or time of the calendar: {error}") from error
+        raise ValueError(f"{match[0]!r} is not a date or time of the calendar: {error}") from error
     elapsed = time - _EPOCH
     return elapsed.days * 86_400 + elapsed.seconds + Fraction(f"0{match['fraction'] or ''}")
 
@@ -129,7 +129,7 @@ def _not_a_time(text: str) -> str:
         " `2026-11-01T06:00:00Z`, `now`, or a sum such as `now-1d+30m` (units s m h d w)"
     )
     # In a query string a plus is a blank (WHATWG URL, 5.1).
-    return f"{detail}; in a URL, `+` is written `%2B`" if " " in text else detail
+    return f"{detail}; write `+` as `%2B` in a URL" if " " in text else detail
 
 
 def epoch_seconds(milliseconds: int) -> str:
@@ -143,7 +143,7 @@ def short_seconds(milliseconds: int) -> int | float:
 
 
 def iso_text(milliseconds: int) -> str:
-    """Return a time in milliseconds since 1970 as ISO 8601 in UTC; as a number beyond the year 9999."""
+    """Return a time in milliseconds since 1970 as ISO 8601 in UTC, or a number beyond the year 9999."""
     try:
         moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -152,7 +152,7 @@ def iso_text(milliseconds: int) -> str:
 
 
 def day_text(day: int) -> str:
-    """Return a day, numbered since 1970, as `2026-11-01`; as a number beyond the year 9999."""
+    """Return a day, numbered since 1970, as `2026-11-01`, or a number beyond the year 9999."""
     return iso_text(day * DAY_MS)[:10]
 
 
@@ -177,7 +177,7 @@ class WindowText:
         return f"{self.start} to {self.end}"
 
     def answered(self, window: Window | None) -> WindowText:
-        """Return the window of an answer in seconds since 1970, `now` to the second; this one for None."""
+        """Return the window of an answer in seconds since 1970, `now` to the second, this window for None."""
         if window is None:
             return self
         ends = ((self.start, window.start_ms), (self.end, window.stop_ms))

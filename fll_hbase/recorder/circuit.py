@@ -12,7 +12,7 @@ LIMIT_SECONDS_MIN = 0.1
 """What an attempt may wait after the budget is spent: a server that answers at all answers in less."""
 
 PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 600.0
-"""Time between attempts while the circuit is open; it doubles with each that fails."""
+"""Time between attempts while the circuit is open. It doubles with each that fails."""
 
 REFILL_SECONDS = 3600.0
 """Time in which an empty budget is full again, so that jobs of months survive restarts of the server."""
@@ -41,7 +41,7 @@ class Circuit:
         return self._is_open
 
     def blocked_seconds(self) -> float:
-        """Return how long no call may be made; 0 if one may."""
+        """Return how long no call may be made, or 0 if one may."""
         return max(self._next_attempt - self._clock(), 0.0) if self._is_open else 0.0
 
     def limit_seconds(self) -> float:

@@ -39,7 +39,7 @@ class Delivery:
     """Sends documents to a store or server; threads may share it, one at a time.
 
     `budget_seconds`, else FLL_RECORDER_SECONDS, bounds how long all calls together wait for a server that
-    fails. `spool`, else FLL_SPOOL, is the directory of documents that were not sent; without one they are
+    fails. `spool`, else FLL_SPOOL, is the directory of documents that were not sent. Without one they are
     lost.
     """
 
@@ -96,13 +96,13 @@ class Delivery:
 
     @cached_property
     def _circuit(self) -> Circuit:
-        """Make the circuit breaker, with the budget given to the constructor, else that of the settings."""
+        """Make the circuit breaker, with the budget of the constructor, else of the settings."""
         seconds = self._budget_seconds
         return Circuit(self._settings.recorder_seconds if seconds is None else seconds)
 
     @cached_property
     def _spool_directory(self) -> str:
-        """Return the directory given to the constructor, else that of the settings; "" for none."""
+        """Return the directory of the constructor, else of the settings, or "" for none."""
         return str(self._settings.spool if self._spool_path is None else self._spool_path)
 
     @cached_property
@@ -122,7 +122,7 @@ class Delivery:
         """Record a document within the budget, after failures by single attempts. Raises LineageError."""
         blocked_seconds = self._circuit.blocked_seconds()
         if blocked_seconds:
-            raise CircuitOpen(f"the server did not answer; it is tried again in {blocked_seconds:.0f} s")
+            raise CircuitOpen(f"the server did not answer; the next attempt is in {blocked_seconds:.0f} s")
         was_open = self._circuit.is_open
         call = _Call(self._circuit.limit_seconds())
         policy = RetryPolicy(timeout_seconds=call.limit_seconds, attempts_max=1 if was_open else None)
@@ -153,8 +153,8 @@ class Delivery:
         """Log that the server fails after `seconds` of waiting, and where runs go meanwhile."""
         fate = f"go to the spool {self._spool_directory}" if self._spool else "are lost"
         _log.warning(
-            "%s. This job waited %.1f s and does not wait any more: runs %s, and are not logged one by one,"
-            " until an attempt succeeds, of which there is one now and then",
+            "%s. Gave up after %.1f s. Further runs %s and are not logged one by one;"
+            " the server is retried from time to time",
             error,
             seconds,
             fate,
@@ -169,7 +169,7 @@ class Delivery:
     def _deliver_in_order(
         self, spool: Spool, run: str, document: LocatedDocument, earlier: Path
     ) -> Recorded | Spooled:
-        """Deliver a document that replaces an earlier one of its run, which is still in the spool."""
+        """Deliver a document that replaces an earlier document of its run in the spool."""
         # Sent past the spool, it would later be replaced by the earlier one. So it goes into the spool first,
         # and is sent only while no other process sends the spool.
         path = self._put(spool, run, document)

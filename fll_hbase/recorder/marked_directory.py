@@ -19,7 +19,7 @@ class Marker:
 
 
 def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
-    """Return the absolute path of a directory with a marker; with `create`, make it, or mark an empty one.
+    """Return the absolute path of a directory with a marker. With `create`, make it, or mark an empty one.
 
     Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
     another release, or cannot be written.
@@ -34,7 +34,7 @@ def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
             raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
     except OSError as error:
         # mkdir says of a file, and of a link to nowhere, that it exists.
-        reason = "it is no directory" if isinstance(error, FileExistsError) else os_reason(error)
+        reason = "not a directory" if isinstance(error, FileExistsError) else os_reason(error)
         advice = "name a directory that can be written"
         raise ConfigurationError(f"{directory} cannot be a spool: {reason}; {advice}") from error
     return directory

@@ -11,7 +11,7 @@ from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 
 def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
-    """Return operations in the order given; those of a set each after those whose outputs it uses.
+    """Return operations in the order given. Those of a set each after those whose outputs it uses.
 
     The order of a set is the same in every process. Raises UnreadableDocument for a set in which several
     operations output one field, or that has a cycle: only an order would say which output is used.

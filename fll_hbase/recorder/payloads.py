@@ -28,7 +28,7 @@ class DestinationOperations:
 def run_document(run: Run, parts: Sequence[DestinationOperations], *, namespace: str) -> Json:
     """Return the document of a run that writes one destination or several.
 
-    The name-based form has one destination: it is used for a single part. Several parts are read from that
+    The name-based form has one destination, so a single part uses it. Several parts are read from that
     form and merged in the native form. Raises UnreadableDocument or InvalidLineage for one of several parts.
     """
     head = {"namespace": namespace, "run": _run_to_dict(run)}

@@ -14,8 +14,9 @@ from fll_hbase.runtime.errors import FieldError, LineageError
 class Recorded:
     """A run that is stored durably.
 
-    `recorded` is false if exactly this was recorded before, `replaced` is true if it replaces other lineage
-    of the run; `warnings` name what was ignored or could not be resolved.
+    `recorded` is false if the same lineage of the run was stored before. `replaced` is true if other lineage
+    of the run was stored before, which this one replaces. `warnings` name parts that were ignored or could
+    not be resolved. `checksum` identifies the content: runs with equal operations have equal checksums.
     """
 
     run: str
@@ -29,7 +30,7 @@ class Recorded:
 class NotRecorded:
     """A run that was not recorded, with the error.
 
-    After StoreUnavailable it may be stored nevertheless; recording it again is safe.
+    After StoreUnavailable the run may be stored nevertheless, and recording it again is safe.
     """
 
     run: str
@@ -38,9 +39,9 @@ class NotRecorded:
 
 @dataclass(frozen=True, slots=True)
 class Spooled:
-    """A run whose document waits in the file `path` of the spool: durable, and recorded by `fll replay`.
+    """A run whose document waits in the file `path` of the spool, until `fll replay` records it.
 
-    `error` is why it was not sent.
+    The file is durable. `error` is the reason why the document was not sent.
     """
 
     run: str

@@ -44,14 +44,23 @@ class OnError(Enum):
 class LineageRecorder:
     """Records field operations of runs. Threads may share it.
 
-    `store_or_url` is an open LineageStore, the URL of a store (`sqlite:///…`) or of a server (`http://…`),
-    opened when first needed. `namespace` is the program's. By default a failure here does not fail the
-    program: it is logged at ERROR and returned. With `on_error=OnError.RAISE` it is logged and raised.
+    `store_or_url` is an open LineageStore, or the URL of a store (`sqlite:///…`) or server (`http://…`),
+    which is opened with the first run. `namespace` is used for a `Run` that names none. A failure
+    is logged at ERROR and returned as NotRecorded; `on_error=OnError.RAISE` also raises it.
 
-    All calls of a recorder together wait at most `timeout_seconds` (default: FLL_RECORDER_SECONDS, else 60)
-    for a server that fails; once it failed, calls return at once, except for an attempt now and then. What
-    was not sent goes to the directory `spool` (default: FLL_SPOOL), which `fll replay` sends; without one it
-    is lost.
+    `timeout_seconds` (default: FLL_RECORDER_SECONDS, else 60) bounds how long all calls together wait for a
+    server that fails. Afterwards calls return at once, and the server is retried from time to time. Documents
+    that were not sent go to the directory `spool` (default: FLL_SPOOL), from which `fll replay` sends them.
+    Without a spool they are lost.
+
+    >>> with LineageRecorder(url, namespace="bank") as recorder:
+    ...     outcome = recorder.record(
+    ...         Destination("bank", "Ratings"),
+    ...         [FieldOperation("read", inputs=[Source("bank", "CustomerAccounts")], outputs=["balance"])],
+    ...         run=Run(application="Ratings", program="copy", run="copy-1"),
+    ...     )
+    >>> outcome.recorded
+    True
     """
 
     def __init__(
@@ -70,13 +79,20 @@ class LineageRecorder:
         self._parts: LRUCache[str, dict[tuple[str, str], DestinationOperations]] = LRUCache(RUNS_REMEMBERED)
 
     def record(self, destination: Destination, operations: Iterable[FieldOperation], *, run: Run) -> Outcome:
-        """Record the operations of `run` for `destination`.
+        """Record the operations of `run` for `destination`, durably unless the outcome says otherwise.
 
-        Operations apply in order, those of a set in an order that fits their fields; a field name refers to
-        its latest producer. A run may record several destinations one after the other: its lineage contains
-        all of them, for the last 1,000 runs of a recorder. Recording a destination again replaces its
-        operations, and `run.with_state(...)` the run's state. Never raises, unless `on_error` is RAISE: then
-        a LineageError, or the exception of a bug.
+        Operations apply in order, and a field name refers to the latest operation with this output. A set of
+        operations is sorted so that producers precede consumers. Call this once for each destination of a
+        run: the recorder merges the destinations of its last 1,000 runs. Recording a destination again
+        replaces its operations, and `run.with_state(...)` replaces the run's state.
+
+        Returns Recorded, Spooled or NotRecorded. Raises only if `on_error` is RAISE.
+
+        >>> run = Run(application="Ratings", program="rate", run="rate-1")
+        >>> read = FieldOperation("read", inputs=[Source("bank", "CustomerAccounts")], outputs=["balance"])
+        >>> rate = FieldOperation("rate", inputs=["balance"], outputs=[Field("rating", "string")])
+        >>> recorder.record(Destination("bank", "Ratings"), [read, rate], run=run).recorded
+        True
         """
         return self._log_outcome(
             run, lambda: self._record(DestinationOperations(destination, order_operations(operations)), run)
@@ -92,15 +108,16 @@ class LineageRecorder:
     ) -> Outcome:
         """Record `run` of a pipeline by its config and by the contexts of some of its stages.
 
-        `arguments` are the values of macros in the config. Recording the run again replaces its lineage, and
-        `run.with_state(...)` its state. Never raises, as `record`.
+        A context adds to the operations that its stage declares in the config. `arguments` are the values of
+        macros in the config. Recording the run again replaces its lineage, and `run.with_state(...)` replaces
+        its state. Returns and raises as `record`.
         """
         return self._log_outcome(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
 
     def close(self) -> None:
         """Close the client, but not a store passed to the constructor. The recorder can be used again.
 
-        Waits for a call of another thread, but sends nothing itself; logs what was lost or went to the spool.
+        Waits for a call of another thread, but sends nothing itself. Logs how many runs were lost or spooled.
         """
         with self._lock:
             self._delivery.close()
@@ -178,7 +195,7 @@ class LineageRecorder:
 
 
 def _log_success(outcome: Recorded | Spooled) -> None:
-    """Log where a spooled document is, or each warning of a recorded one."""
+    """Log the file of a spooled document, or each warning of a recorded document."""
     if isinstance(outcome, Spooled):
         level = logging.DEBUG if isinstance(outcome.error, CircuitOpen) else logging.WARNING
         _log.log(level, "run %r is in the spool: %s: %s", outcome.run, outcome.path, outcome.error)

@@ -1,4 +1,4 @@
-"""Replay of a spool: its documents are recorded in the order of writing, and removed once acknowledged."""
+"""Replay of a spool. Its documents are recorded in the order of writing, and removed once acknowledged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH_DOCUMENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class ReplayedDocument:
-    """A document that left the queue: its result, or why it was refused; then `path` is where it is now."""
+    """A document that left the queue: its result, or why it was refused and the `path` where it is now."""
 
     path: Path
     result: RecordResult | LineageError
@@ -65,7 +65,7 @@ def _settle(
     results: Sequence[RecordResult | LineageError],
     paths: Sequence[Path],
 ) -> Iterator[ReplayedDocument]:
-    """Remove recorded documents, set refused ones aside and yield both; then raise the first other error."""
+    """Remove recorded documents, set refused ones aside and yield both, then raise the first other error."""
     documents = [
         ReplayedDocument(paths[document.line.number], result)
         for document, result in zip(batch, results, strict=True)

@@ -43,12 +43,12 @@ _NAME = re.compile(r"\d{23}-\d+-[0-9a-f]{8}\.(?:json|refused|tmp)")
 
 
 class SpoolError(LineageError):
-    """A document that was not added to a spool: it is full, the disk is, or it cannot be written."""
+    """A document that was not added to a spool, because the spool or disk is full or cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolLimits:
-    """Limits of a spool in files and bytes, those of refused and unfinished documents included."""
+    """Limits of a spool in files and bytes, including refused and unfinished documents."""
 
     files_max: int
     bytes_max: int
@@ -124,7 +124,7 @@ class Spool:
 
     @contextmanager
     def sending(self) -> Iterator[None]:
-        """Return a context in which no other process sends documents of this spool.
+        """Return a context in which other processes cannot send documents of this spool.
 
         Raises SpoolError at once if another does. Two that send at the same time could store an older
         document of a run after a newer one.
@@ -156,7 +156,7 @@ class Spool:
             raise SpoolError(
                 f"the spool {self.path} is full: {len(sizes)} of {self._limits.files_max} files,"
                 f" {sum(sizes)} of {self._limits.bytes_max} bytes, a document of {size} bytes does not fit;"
-                f" `fll replay {self.path}` empties it; or raise FLL_SPOOL_FILES_MAX or FLL_SPOOL_BYTES_MAX"
+                f" run `fll replay {self.path}`, or raise FLL_SPOOL_FILES_MAX or FLL_SPOOL_BYTES_MAX"
             )
         return _Space(max(1, free_files // SHARE), max(size, free_bytes // SHARE))
 
@@ -180,7 +180,7 @@ class Spool:
             unfinished.rename(complete)
             flush_directory(self.path)
         except OSError:
-            # What a full disk took of it; what is reported as lost must not be replayed, either.
+            # What a full disk took of it. What is reported as lost must not be replayed, either.
             unfinished.unlink(missing_ok=True)
             unfinished.with_suffix(DOCUMENT).unlink(missing_ok=True)
             raise
@@ -195,7 +195,7 @@ class Spool:
 
 
 def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) -> Spool:
-    """Open the spool at `path`; with `create`, make the directory, or mark an empty one.
+    """Open the spool at `path`. With `create`, make the directory, or mark an empty one.
 
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.
@@ -214,5 +214,5 @@ def _lock(descriptor: int, directory: Path) -> None:
 
 
 def _is_document(name: str) -> bool:
-    """Return whether a file name is that of a complete document that waits to be sent."""
+    """Return whether a file name belongs to a complete document that waits to be sent."""
     return name.endswith(DOCUMENT) and _NAME.fullmatch(name) is not None

@@ -22,7 +22,10 @@ from fll_hbase.runtime.json_types import Json
 class FieldMutation:
     """A change of fields by a stage; `mutation` is `rename`, `delete`, `create` or any other word.
 
-    A renamed or deleted field does not leave the stage; a `delete` has no output.
+    A renamed or deleted field does not leave the stage. A `delete` has no output.
+
+    >>> FieldMutation("rename", inputs="uid", outputs="user_id").outputs
+    ('user_id',)
     """
 
     mutation: str
@@ -36,7 +39,16 @@ class FieldMutation:
 
 
 class StageContext:
-    """One stage of a pipeline while its run is prepared; operations and mutations are appended in order."""
+    """One stage of a pipeline while its run is prepared; operations and mutations are appended in order.
+
+    Pass the contexts of all stages to `LineageRecorder.record_pipeline`.
+
+    >>> context = StageContext("parse")
+    >>> context.record_operations([FieldOperation("split", inputs="body", outputs=["name", "address"])])
+    >>> context.record_field_mutations([FieldMutation("delete", inputs="body")])
+    >>> sorted(context.to_dict())
+    ['fieldMutations', 'operations']
+    """
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
@@ -50,7 +62,7 @@ class StageContext:
     def record_operations(self, operations: Iterable[FieldOperation]) -> None:
         """Add operations; an input is a field, or `stage.field` if several stages lead to this one.
 
-        An operation whose only input is a Source reads it, instead of what the config says the stage reads.
+        An operation whose only input is a Source overrides the dataset that the config gives the stage.
         """
         # A set is ordered with the document, where a fault is reported as others are: here it would raise.
         is_set = isinstance(operations, set | frozenset)

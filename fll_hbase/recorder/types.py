@@ -17,7 +17,13 @@ from fll_hbase.runtime.clock import now_ms
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A dataset that is read: a table, topic or file."""
+    """A dataset that is read, such as a table, topic or file.
+
+    `namespace` and `name` have 1 to 4,096 bytes; `description` is shown with the dataset.
+
+    >>> Source("bank", "CustomerAccounts", "one row per account").name
+    'CustomerAccounts'
+    """
 
     namespace: str
     name: str
@@ -26,7 +32,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The dataset that is written; `fields` defaults to every field that no operation dropped."""
+    """The dataset that is written, with the fields that reach it.
+
+    `fields` defaults to every output that no later operation dropped. A bare name or Field becomes a tuple of
+    one.
+
+    >>> Destination("bank", "Ratings", fields="rating").fields
+    ('rating',)
+    """
 
     namespace: str
     name: str
@@ -43,10 +56,14 @@ Input: TypeAlias = Source | Field | str
 
 @dataclass(frozen=True, slots=True)
 class FieldOperation:
-    """An operation on fields: every output is produced from all inputs.
+    """An operation that derives every output from all inputs.
 
-    A Source is read; a Field, or its bare name, is the output of that name of the latest earlier operation.
-    Without inputs the outputs are generated, without outputs the inputs are dropped.
+    An input is a Source, or a field by its name or as a Field. A field is the output of this name of the
+    latest earlier operation. Outputs without inputs are generated, and inputs without outputs are dropped. An
+    operation that derives outputs from different inputs must be split.
+
+    >>> FieldOperation("parse", inputs="body", outputs=[Field("name", "string"), "address"]).inputs
+    ('body',)
     """
 
     name: str
@@ -63,9 +80,13 @@ class FieldOperation:
 class Run:
     """One run of a program.
 
-    `run` is unique in the namespace, by default a new UUID; `start_ms` is in milliseconds since 1970, by
-    default now; `namespace` is the program's, by default that of the recorder. Create it once, where the
-    program starts, and record `run.with_state(...)`, which is the same run, when it ends.
+    `run` is an id that is unique in the namespace (default: a new UUID), `start_ms` the start in milliseconds
+    since 1970 (default: now). `namespace` defaults to the namespace of the recorder. Create one Run where the
+    program starts, and record `run.with_state(...)`, which has the same id and start, when it ends.
+
+    >>> run = Run(application="Ratings", program="rate", state=State.RUNNING)
+    >>> run.with_state(State.FAIL).run == run.run
+    True
     """
 
     application: str
@@ -78,12 +99,12 @@ class Run:
     state: State = State.COMPLETE
 
     def with_state(self, state: State = State.COMPLETE) -> Run:
-        """Return the same run in another state, by default the one of a run that succeeded."""
+        """Return the same run, with its id and start, in another state (default: COMPLETE)."""
         return replace(self, state=state)
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Return items as a tuple, a set sorted; one Source, Field or name becomes a tuple of one."""
+    """Return items as a tuple, a set sorted. One Source, Field or name becomes a tuple of one."""
     # A string is iterable: `outputs="body"` would become four fields.
     if isinstance(items, str | Field | Source):
         return (items,)

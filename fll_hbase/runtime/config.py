@@ -45,7 +45,7 @@ class Settings:
     jwt_groups: str = "groups"
     # With authentication, in place of the token of an admin; a secret, too.
     metrics_token: str = field(default="", repr=False)
-    # A listener of metrics alone, without authentication; none by default.
+    # A listener of metrics alone, without authentication; there is none by default.
     metrics_host: str = ""
     metrics_port: int = 9_464
     # Of one principal, or of one address without authentication; 0 is no limit.
@@ -79,14 +79,14 @@ class Settings:
     level_max: int = 32
     pairs_max: int = 250_000
     connections_max: int = 50_000
-    # About a second; only operations that were built to be expensive need so many.
+    # About a second. Only operations that were built to be expensive need so many.
     steps_max: int = 1_000_000
     runs_max: int = 100_000
     list_limit: int = 1_000
     list_limit_max: int = 10_000
     search_end_points_max: int = 20_000
     cache_bytes: int = 256 * 2**20
-    # A commit may take half of it (step 5 in docs/reference/row-keys.md), and clocks differ: an hour at least.
+    # A commit may take half of it (docs/reference/row-keys.md, step 5), and clocks differ: at least an hour.
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
@@ -192,7 +192,7 @@ def explain(
 
 
 def _hidden(secret: str) -> str:
-    """Return what may be shown of a secret: its length; empty if it is not set."""
+    """Return what may be shown of a secret: its length, empty if it is not set."""
     return secret and f"(set, {len(secret)} characters)"
 
 
@@ -234,7 +234,7 @@ def convert(name: str, value: str | int) -> str | int:
     least, greatest = _BOUNDS.get(name, (0, None))
     if number < least or (greatest is not None and number > greatest):
         bounds = f"{least} or more" if greatest is None else f"{least} to {greatest}"
-        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not possible; set it to {bounds}")
+        raise ConfigurationError(f"invalid value {PREFIX}{name.upper()}={value!r}: expected {bounds}")
     return number
 
 
@@ -245,6 +245,6 @@ def _convert_text(name: str, value: str) -> str:
         return value
     if value.lower() not in choices:
         raise ConfigurationError(
-            f"{PREFIX}{name.upper()}={value!r} is not possible; it is one of {', '.join(choices)}"
+            f"invalid value {PREFIX}{name.upper()}={value!r}: expected one of {', '.join(choices)}"
         )
     return value.lower()

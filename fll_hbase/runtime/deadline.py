@@ -40,7 +40,7 @@ def _never() -> bool:
 class Budget:
     """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
 
-    `is_cancelled` returns whether the client has left and needs no answer; it must be cheap. While a document
+    `is_cancelled` returns whether the client has left and needs no answer. It must be cheap. While a document
     is read, `reading_since` is when that began (CPU seconds of its thread): nothing is written meanwhile.
     """
 
@@ -97,7 +97,7 @@ def _set(budget: Budget | None) -> Iterator[None]:
 
 
 def seconds_left(longest: float) -> float:
-    """Return how many seconds a wait may take: `longest`, or less if the deadline is earlier; at least 0.001.
+    """Return how many seconds a wait may take: `longest`, or less if the deadline is earlier, at least 0.001.
 
     Raises DeadlineExceeded if the deadline has passed or the request is cancelled; see `check`.
     """
@@ -136,7 +136,7 @@ def check() -> None:
 
 
 def check_reading() -> None:
-    """Raise as `check` does while a document is read, see `reading`; else do nothing."""
+    """Raise as `check` does while a document is read, see `reading`, else do nothing."""
     budget = _current.get()
     if budget is not None and budget.reading_since is not None:
         check()
@@ -161,7 +161,7 @@ def _watched(items: Iterable[T]) -> Iterator[T]:
 
 
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
-    """Yield `items`; if iterating them raises DeadlineExceeded, end and add `limit()` to `truncated_by`.
+    """Yield `items`. If iterating them raises DeadlineExceeded, end and add `limit()` to `truncated_by`.
 
     Raises that error if there was no item before it. The clock itself is not read here.
     """

@@ -189,7 +189,8 @@ class NotFound(LineageError):
 class ChecksumConflict(LineageError):
     """Two different contents have the same checksum. Nothing was stored; report it."""
 
-    # Compared operation by operation when content is written (docs/reference/row-keys.md): merging would mix lineage.
+    # Content is compared operation by operation when it is written (docs/reference/row-keys.md): merging
+    # would mix lineage.
 
     slug, title, status = "checksum-conflict", "Checksum conflict", HTTPStatus.CONFLICT
 

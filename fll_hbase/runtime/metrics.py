@@ -29,7 +29,7 @@ class Metric:
 
 
 class Counter(Metric):
-    """A number that only grows; its name ends with `_total`."""
+    """A number that only grows. Its name ends with `_total`."""
 
     def add(self, amount: float = 1, *labels: str) -> None:
         """Add `amount`, which is not negative, to the counter with these values of its labels."""

@@ -39,7 +39,7 @@ class RetryPolicy:
     ) -> Retrying:
         """Return a callable `retrying(operation, *args)` that retries on `errors` and raises the last one.
 
-        After an error with an attribute `retry_after_seconds` it waits at least that long; no wait begins
+        After an error with an attribute `retry_after_seconds` it waits at least that long. No wait begins
         that would end after `retry_seconds_max` of the error. `before_wait` is called before each wait.
         """
         limits: list[stop_base] = [_StopAtDeadline(), _StopAfterError()]

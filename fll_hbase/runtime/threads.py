@@ -13,9 +13,9 @@ R = TypeVar("R")
 
 
 def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_max: int) -> list[R]:
-    """Return `function(item)` of each item, in order; at most `threads_max` run at a time.
+    """Return `function(item)` of each item, in order. At most `threads_max` run at a time.
 
-    Raises the error of the first item that has one, after the calls that run by then have ended; no others
+    Raises the error of the first item that has one, after the calls that run by then have ended. No other
     begin. A single item, or `threads_max` of 1, runs in the calling thread. Context variables are copied.
     """
     if len(items) <= 1 or threads_max <= 1:

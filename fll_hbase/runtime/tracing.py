@@ -36,7 +36,7 @@ class TraceContext:
 
 
 def parse_traceparent(text: str) -> TraceContext | None:
-    """Return the trace of a `traceparent` header; None for an invalid one, which has to be ignored."""
+    """Return the trace of a `traceparent` header, or None for an invalid one, which has to be ignored."""
     match = _TRACEPARENT.fullmatch(text) if 55 <= len(text) <= _LENGTH_MAX else None
     if match is None or (match[1] == "00" and match[5]):
         return None
@@ -48,7 +48,7 @@ _current: ContextVar[TraceContext | None] = ContextVar("trace", default=None)
 
 
 def current() -> TraceContext | None:
-    """Return the trace of the current request; None if it has none."""
+    """Return the trace of the current request, or None if it has none."""
     return _current.get()
 
 
@@ -57,7 +57,7 @@ class RequestSpan(Protocol):
 
     @property
     def context(self) -> TraceContext | None:
-        """Return the trace that other requests are to be given; None without a trace."""
+        """Return the trace that other requests are to be given, or None without a trace."""
 
     def end(self, method: str, route: str, status: str) -> None:
         """Note how the request was answered."""
@@ -70,7 +70,7 @@ class Tracer(Protocol):
         """Return a context that is the span of a request, below the span of its caller if it names one."""
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """Return a context that is a span below the current one; none without a request."""
+        """Return a context that is a span below the current one, none without a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
 
 
 def outgoing(environment: Mapping[str, str]) -> str:
-    """Return the `traceparent` header for a request to another server; "" without a trace.
+    """Return the `traceparent` header for a request to another server, or "" without a trace.
 
     It comes from the current request, otherwise from the variable TRACEPARENT of `environment` if valid.
     """

@@ -82,7 +82,7 @@ _ADMISSIONS = [
 
 
 def _record_sources(*, inflammation: bool) -> list[Json]:
-    """Return the READs of the records; with `inflammation` the column `crp`, too."""
+    """Return the READs of the records, also of the column `crp` if `inflammation`."""
     crp = " crp:double" if inflammation else ""
     return [
         read(
@@ -105,7 +105,7 @@ def _record_sources(*, inflammation: bool) -> list[Json]:
 
 
 def _records(*, inflammation: bool) -> list[Json]:
-    """Return the build of the patient records; with `inflammation` an index of it is part of the score."""
+    """Return the build of the patient records, with an index of inflammation in the score if given."""
     index = transform(
         "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
     )

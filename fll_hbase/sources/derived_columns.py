@@ -16,10 +16,10 @@ from fll_hbase.runtime.errors import TooLarge
 T = TypeVar("T")
 
 DERIVED_MAX = 100_000
-"""Columns that a document derives, as far as they are in memory at the same time; docs/reference/rest.md states it."""
+"""Derived columns of a document that may be in memory at the same time; docs/reference/rest.md states it."""
 
 RETAINED_MAX = 400_000
-"""Columns of all writes of a document that it derives; each takes two kilobytes, with its operations."""
+"""Columns of all writes of a document that it derives. Each takes two kilobytes, with its operations."""
 
 INPUTS_PER_COLUMN = 10
 """Inputs of a column that need as much memory as a column."""
@@ -50,7 +50,7 @@ class Part:
         self.retained += max(0, columns)
 
     def add(self, inner: Part) -> None:
-        """Add what stays of a part inside of this one. Raises TooManyColumns; then nothing of it stays."""
+        """Add what stays of a part inside of this one. Raises TooManyColumns, then nothing of it stays."""
         if self.retained + inner.retained > RETAINED_MAX:
             raise _too_many(RETAINED_MAX)
         if self.count + inner.view_columns > DERIVED_MAX:

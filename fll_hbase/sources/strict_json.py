@@ -15,7 +15,7 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge, Unreadable
 from fll_hbase.sources.validation import HALF, child_path
 
 CONTAINERS_MAX = 500_000
-"""Objects and arrays of a text; each takes up to 250 bytes of memory, if there are 3 or 300 bytes of text."""
+"""Objects and arrays of a text. Each takes up to 250 bytes of memory, if there are 3 or 300 bytes of text."""
 BYTES_PER_CONTAINER_MIN = 32
 """A larger text may have more, one for so many bytes: artifacts of dbt and events have one for 60."""
 
@@ -38,7 +38,7 @@ def parse(raw: bytes) -> Any:
     TooLarge as `check_containers`.
     """
     value = parse_with_halves(raw)
-    # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are searched.
+    # json accepts half of a pair, which UTF-8 cannot store. Only texts with such escapes are searched.
     if has_surrogate_escape(raw) and (errors := ErrorList(_find_halves(value))):
         raise UnreadableDocument(errors)
     return value
@@ -95,7 +95,7 @@ def parse_with_halves(raw: bytes) -> Any:
 
 
 def check_containers(raw: bytes) -> None:
-    """Raise TooLarge for more objects and arrays than a text of this length may have; it need not be JSON."""
+    """Raise TooLarge for more objects and arrays than a text of this length may have. It need not be JSON."""
     containers_max = max(CONTAINERS_MAX, len(raw) // BYTES_PER_CONTAINER_MIN)
     # Most texts are shorter, and of most others the plain count, with what is in strings, is small enough.
     if len(raw) <= containers_max or raw.count(b"{") + raw.count(b"[") <= containers_max:
@@ -105,7 +105,7 @@ def check_containers(raw: bytes) -> None:
 
 
 def _count_containers(raw: bytes) -> int:
-    """Count `{` and `[` outside of strings; before a fault all that a parser sees."""
+    """Count `{` and `[` outside of strings, before a fault all that a parser sees."""
     containers = in_string = begin = 0
     while begin < len(raw):
         deadline.check_reading()

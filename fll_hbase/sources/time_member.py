@@ -14,7 +14,7 @@ _LEAP_SECOND = re.compile(r"(?<=T\d\d:\d\d):60(?=\D)")
 
 
 def read_time_ms(holder: Part, name: str) -> int:
-    """Return a member that must be an ISO 8601 time in ms since 1970, rounded down; without a zone it is UTC.
+    """Return a member that must be an ISO 8601 time in ms since 1970, rounded down. Without a zone it is UTC.
 
     What RFC 3339 and its extension RFC 9557 allow besides is read, too: a lower-case `z`, a leap second, and
     the name of a zone after the offset, as Java's ZonedDateTime prints it.

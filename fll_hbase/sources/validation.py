@@ -17,7 +17,7 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
-HALF = "holds half of a surrogate pair, which no UTF-8 has"
+HALF = "contains a lone surrogate, which UTF-8 cannot encode"
 
 LISTS_PER_LOOK = 8
 """Lists and objects between two looks at the deadline; most have few parts."""
@@ -40,7 +40,7 @@ class Validator:
         self._lists = 0
 
     def look(self, number: int) -> None:
-        """Raise as `deadline.check_reading`; before a first item (0) only for each LISTS_PER_LOOK-th call.
+        """Raise as `deadline.check_reading`, before a first item (0) only for each LISTS_PER_LOOK-th call.
 
         Called in each list and object, before each ITEMS_PER_LOOK: no document is read on after its time.
         """
@@ -93,7 +93,7 @@ class Validator:
         return True
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
-        """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8; else `?` with an error.
+        """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8, else `?` with an error.
 
         Here `path` is that of the value itself.
         """
@@ -142,7 +142,7 @@ class Part:
         return isinstance(self.value, dict)
 
     def get(self, name: str, default: object = None) -> Any:
-        """Return the value of a member; `default` if it is missing."""
+        """Return the value of a member, or `default` if it is missing."""
         return self.members.get(name, default)
 
     def path_of(self, name: object) -> str:
@@ -150,7 +150,7 @@ class Part:
         return child_path(self.path, name)
 
     def member(self, name: str, default: object = None) -> Part:
-        """Return the member `name` as a part at its path; one with the value `default` if it is missing."""
+        """Return the member `name` as a part at its path. One with the value `default` if it is missing."""
         return Part(self.validator, self.members.get(name, default), self.path_of(name))
 
     def member_parts(self) -> Iterator[tuple[str, Part]]:
@@ -190,7 +190,7 @@ class Part:
         `?` with an error if it is not, or if it has more than `bytes_max` bytes in UTF-8.
         """
         value = self.members.get(name)
-        # The fast path of nearly all members, see `Validator.name`; it needs no path.
+        # The fast path of nearly all members, see `Validator.name`. It needs no path.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
         if name not in self.members:
@@ -209,7 +209,7 @@ class Part:
         return self.validator.name(self.value, self.path, bytes_max=bytes_max)
 
     def choice(self, name: str, choices: Collection[str], default: str) -> str:
-        """Return a string that must be one of `choices`; `default` if it is missing or wrong.
+        """Return a string that must be one of `choices`, or `default` if it is missing or wrong.
 
         A wrong one is an error, and so is a missing one if `default` is not a choice.
         """
@@ -235,7 +235,7 @@ class Part:
         return 0
 
     def items(self, name: str, *, required: bool = False) -> Iterator[Part]:
-        """Return the items of an array; none if it is missing, an error only if `required`."""
+        """Return the items of an array, or none if it is missing, an error only if `required`."""
         value = self.members.get(name, [])
         if required and name not in self.members:
             self.error("missing", name)
@@ -252,7 +252,7 @@ class Part:
             yield Part(validator, value, f"{prefix}{number}")
 
     def text(self, name: str) -> str:
-        """Return a string; "" if it is missing, null or empty, or with a warning if it is no valid string."""
+        """Return a string, "" if it is missing, null or empty, or with a warning if it is no valid string."""
         value = self.members.get(name)
         if value is None:
             return ""
@@ -288,7 +288,7 @@ class Part:
         self.warning(f"must be {expected}, is {_json_type(self.value)}; left out")
 
     def readable(self, read: Callable[[Part], _T]) -> _T | None:
-        """Return what `read` returns for this part; None if it adds errors, which become warnings."""
+        """Return what `read` returns for this part, or None if it adds errors, which become warnings."""
         errors_before = self.validator.errors.count
         value = read(self)
         return None if self.leave_out(errors_before=errors_before) else value

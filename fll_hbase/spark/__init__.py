@@ -1,1 +1,1 @@
-"""Jobs on Spark, for more lineage than one process can handle; they store the same rows as the API."""
+"""Jobs on Spark, for more lineage than one process can handle. They store the same rows as the API."""

@@ -18,8 +18,8 @@ LOCAL = "local[*, 4]"
 
 _INSTALL = "pip install '.[spark]' in the source tree, or the wheel with [spark] behind its name"
 _JDK = "install a JDK of 17 or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
-_PACKAGES = "if a package could not be downloaded, it is named above; otherwise " + _JDK
-_MEMORY = "if the machine has less memory than that, give the driver less; otherwise " + _JDK
+_PACKAGES = "check the lines above for a package that could not be downloaded, or " + _JDK
+_MEMORY = "give the driver less memory than the machine has, or " + _JDK
 
 DRIVER_MEMORY = "spark.driver.memory"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -36,7 +36,7 @@ _LOCAL_SETTINGS = {
 }
 """Settings of a local Spark: reachable from this machine only, and it logs errors only."""
 
-# About 5,000 lines are one commit of a load (docs/develop/decisions/0014). Filter pushdown is off by default.
+# About 5,000 lines are one commit of a load (decision 0014). Filter pushdown is off by default.
 # UTC, because days and times of an export must not depend on the machine. Simplified traces of workers leave
 # out the causes of an error. Java's serializer holds what it writes until a reset: by default 100 batches of
 # rejected lines, 4 MB each, in every task.

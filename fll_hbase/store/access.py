@@ -94,7 +94,7 @@ class AccessStore:
         return stored, token
 
     def token(self, token_id: str) -> StoredToken | None:
-        """Return a token by its id, also a revoked or expired one; None if it was never stored."""
+        """Return a token by its id, also a revoked or expired one, or None if it was never stored."""
         key = access_rows.token_row(token_id)
         row = self._table.get(key, columns=(access_rows.TOKEN, access_rows.REVOKED))
         return decode_token(key, row) if row else None
@@ -109,7 +109,7 @@ class AccessStore:
                 yield token
 
     def revoke(self, token_id: str) -> StoredToken:
-        """Revoke a token for good, durably; one that is revoked keeps its time. Raises NotFound."""
+        """Revoke a token for good, durably. One that is revoked keeps its time. Raises NotFound."""
         stored = self.token(token_id)
         if stored is None:
             raise NotFound(f"there is no token with the id {token_id[:100]!r}; `fll token list` shows all")
@@ -140,7 +140,7 @@ class AccessStore:
         return removed
 
     def grants(self, subjects: Iterable[Subject]) -> dict[Subject, tuple[Grant, ...]]:
-        """Return the grants of these users and groups, in one call; those without any are left out."""
+        """Return the grants of these users and groups, in one call. Those without any are left out."""
         keys = [access_rows.grants_row(subject) for subject in subjects]
         rows = self._table.rows(keys, columns=(layout.LIGHT,)) if keys else {}
         decoded = (decode_grants(key, row) for key, row in rows.items())

@@ -21,7 +21,7 @@ from fll_hbase.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class StoreComponents:
-    """Readers and the writer of one table; they share its caches, and threads may share them."""
+    """Readers and the writer of one table. They share its caches, and threads may share them."""
 
     table: Table
     settings: Settings

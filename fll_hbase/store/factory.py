@@ -37,7 +37,7 @@ def check_grace(settings: Settings) -> None:
 
 
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
-    """Open the table of the settings, also one of an earlier release; with `create=False` it must exist.
+    """Open the table of the settings, also one of an earlier release. With `create=False` it must exist.
 
     Raises ConfigurationError or StoreUnavailable.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathTag:
-    """A tag of the first field of a path, inherited by the last one; one field alone has the tag itself."""
+    """A tag of the first field of a path, inherited by the last one. One field alone has the tag itself."""
 
     tag: FieldTag
     path: FieldPath
@@ -41,7 +41,7 @@ def inherited_tags(
 ) -> InheritedTags:
     """Return the tags, by name, of a field and of all that its values come from in the runs of a window.
 
-    Each tag stands once, with a shortest path; one that the field itself has stands as its own. Indirect
+    Each tag stands once, with a shortest path. One that the field itself has stands as its own. Indirect
     dependencies do not carry tags. At the deadline of a request it returns what was read until then,
     truncated. Raises NotFound for a field that was never recorded.
     """

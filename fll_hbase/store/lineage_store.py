@@ -233,7 +233,9 @@ class LineageStore:
         try:
             return self._contents.content(checksum)
         except ContentMissing as error:
-            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run") from error
+            raise NotFound(
+                f"content {checksum} not found; GET /v3/runs/<run> returns the checksum of a run"
+            ) from error
 
     @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:

@@ -125,12 +125,12 @@ class PolicyStore:
 
 
 def _current(rows: Mapping[str, AgePolicy]) -> dict[str, AgePolicy]:
-    """Return policies of one name by namespace; one of an earlier release counts unless it was put again."""
+    """Return policies of one name by namespace. One of an earlier release counts unless it was put again."""
     return {policy.namespace: policy for _, policy in sorted(rows.items())}
 
 
 def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
-    """Return the policy in a row, given its value; None for a removed one. Raises CorruptRow."""
+    """Return the policy in a row, given its value, or None for a removed one. Raises CorruptRow."""
     with in_row(key):
         name, _ = layout.parse_policy(key)
         if value == REMOVED:

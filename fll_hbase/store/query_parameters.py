@@ -18,7 +18,7 @@ HIDDEN_AFTER = b"|#"
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """One dataset in one direction over one window; with `failed` failed and aborted runs count, too."""
+    """One dataset in one direction over one window. With `failed` failed and aborted runs count, too."""
 
     direction: Direction
     dataset: Dataset

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class LineageEntry:
     """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it.
 
-    If failed runs count, `complete` is the lineage without them; None if they do not, or if a limit cut it.
+    If failed runs count, `complete` is the lineage without them, or None if they do not, or if a limit cut
+    it.
     """
 
     relation: DatasetLineage
@@ -85,7 +86,7 @@ class ReachEdge(NamedTuple):
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
     `in_order` is whether the order of the runs allows a value to have passed here on its way between this
-    edge and the field of the query: backward, that the upstream run started no later; None if that is not
+    edge and the field of the query: backward, that the upstream run started no later, or None if that is not
     known. `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, none if runs were
     not counted.
     """
@@ -209,7 +210,7 @@ class FieldDiff:
 
     `common` is the number of operations and edges in both. `gained` is None if a limit cut the base window,
     and `lost` if one cut the other: what was cut may be in both. `truncated_by` has these limits. Derivations
-    are the newest first; those that are gained have a run in the window and none in the base window.
+    are the newest first. Those that are gained have a run in the window and none in the base window.
     """
 
     gained: DerivationParts | None
@@ -238,7 +239,7 @@ class DatasetDiff:
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run that wrote a dataset (backward), read it (forward), or both; in a list of no dataset neither."""
+    """A run that wrote a dataset (backward), read it (forward), or both, in a list of no dataset neither."""
 
     run: ProgramRun
     checksum: str
@@ -356,7 +357,7 @@ class RetentionReport:
     """Where data is older than a policy allows, by field.
 
     The runs are those of the window, which ends at the cut-off of the policy or before. `complying` are the
-    other fields of the policy, and derived from these, without a known run of it; none if a limit cut the
+    other fields of the policy, and derived from these, without a known run of it, or none if a limit cut the
     report. `unknown` are pairs of source and destination that may have a derived column. Runs that started
     before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
     """
@@ -375,7 +376,7 @@ class RunDetails:
     """The committed state of a run.
 
     For a run recorded by OpenLineage events also its events in order, their merged lineage, and the facts of
-    each event; empty for a run recorded as a document.
+    each event, empty for a run recorded as a document.
     """
 
     committed: CommittedRun

@@ -67,7 +67,7 @@ class RetentionRequests:
         self._components.requests.forget()
 
     def _count_of_dataset(self, dataset: Dataset, before_ms: int) -> Affected:
-        """Count the runs before a time that read or wrote a dataset; 0 if the deadline passes."""
+        """Count the runs before a time that read or wrote a dataset, or 0 if the deadline passes."""
         try:
             counts = self._runs.run_counts(dataset, Window(0, before_ms), buckets=1)
         except DeadlineExceeded:
@@ -76,7 +76,7 @@ class RetentionRequests:
         return Affected(total, counts.truncated_by)
 
     def _count_runs(self, request: RetentionRequest) -> Affected:
-        """Count the shown runs before the time of a request; at least so many if the deadline passes."""
+        """Count the shown runs before the time of a request, at least so many if the deadline passes."""
         total = 0
         try:
             shown_from_ms = self._components.requests.current().default_ms

@@ -249,7 +249,7 @@ class TagStore:
             Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
             for prefix in (layout.tag_index_prefix(tag) for tag in tags)
         ]
-        # One call for the first field of each; only where that field lost the tag the others are read.
+        # One call for the first field of each. Only where that field lost the tag the others are read.
         firsts = {
             tag: layout.parse_tag_index(rows[0][0])[1]
             for tag, rows in zip(tags, self._table.scan_many(scans), strict=True)

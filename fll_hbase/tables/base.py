@@ -75,7 +75,7 @@ class Table(Protocol):
     parallel_calls: int
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the cells of one row; empty if it has none of the columns."""
+        """Return the cells of one row, empty if it has none of the columns."""
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """Return several rows by key in one call; rows with none of the columns are left out."""
@@ -101,7 +101,7 @@ class Table(Protocol):
         """
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Put all cells; each batch is visible, and durable as `sync` requires, before the next one begins.
+        """Put all cells. Each batch is visible, and durable as `sync` requires, before the next one begins.
 
         Batches are consumed one by one, as late as the engine can; an exception from the iterable ends the
         write. On StoreUnavailable the outcome is unknown: any number of whole batches, and part of one more,
@@ -128,6 +128,6 @@ class Table(Protocol):
 
 
 def read_rows(table: Table, keys: Mapping[bytes, K], *, columns: Columns = ()) -> dict[K, Row]:
-    """Return rows by the values of their keys, in one call; in none without keys."""
+    """Return rows by the values of their keys, in one call, in none without keys."""
     rows = table.rows(list(keys), columns=columns) if keys else {}
     return {keys[key]: row for key, row in rows.items()}

@@ -50,7 +50,10 @@ def is_store_url(url: str) -> bool:
 
 
 def store_exists(url: str) -> bool:
-    """Return whether the file of a SQLite URL exists; True for any other URL and in memory. Opens nothing."""
+    """Return whether the file of a SQLite URL exists, or True for any other URL and in memory.
+
+    Opens nothing.
+    """
     path = url.removeprefix(SQLITE)
     return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
 
@@ -61,12 +64,12 @@ def is_in_memory(url: str) -> bool:
 
 
 def is_read_only(url: str) -> bool:
-    """Return whether a URL names an existing SQLite file that this user may only read; False for HBase."""
+    """Return whether a URL names an existing SQLite file that this user may only read, or False for HBase."""
     return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
 
 
 def is_readable_by_others(url: str) -> bool:
-    """Return whether others than its owner may read the file of a SQLite URL; False for other engines."""
+    """Return whether others than its owner may read the file of a SQLite URL, or False for other engines."""
     if not url.startswith(SQLITE) or is_in_memory(url):
         return False
     return bool(os.stat(url.removeprefix(SQLITE)).st_mode & (stat.S_IRGRP | stat.S_IROTH))
@@ -124,7 +127,7 @@ def back_up(
 def canonical_url(url: str) -> str:
     """Return the URL with an absolute path, or with sorted gateways and their ports.
 
-    Equal for equal stores; without credentials, since no URL has any. Raises ConfigurationError.
+    Equal for equal stores. Without credentials, since no URL has any. Raises ConfigurationError.
     """
     if url.startswith(hbase_url.SCHEME):
         target = hbase_url.parse_url(url)
@@ -136,7 +139,7 @@ def canonical_url(url: str) -> str:
 
 def _no_engine(url: str) -> ConfigurationError:
     """Return the error for a URL that is not of any engine."""
-    return ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
+    return ConfigurationError(f"store URL {url!r} names no engine: expected {FORMS}")
 
 
 def import_hbase() -> Any:

@@ -1,7 +1,7 @@
 """HBase engine: one table, accessed through HBase's Thrift gateways.
 
-Every call is safe to repeat: a cell is either written once or a hint (docs/reference/row-keys.md). HBase stamps the
-cells; a put is durable when the gateway answers, so `sync` makes no difference.
+Every call is safe to repeat: a cell is either written once or a hint (docs/reference/row-keys.md). HBase
+stamps the cells; a put is durable when the gateway answers, so `sync` makes no difference.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SCANS_PER_CALL = 32
 """Scans that share their waits on one connection."""
 
 SCAN_ATTEMPTS_MAX = 3
-"""Attempts of a call whose scanners the gateway loses; each has the time of a call of its own."""
+"""Attempts of a call whose scanners the gateway loses. Each has the time of a call of its own."""
 
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
@@ -137,7 +137,7 @@ class HbaseTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Scan page by page; each page is a scan of its own, so no scanner on a gateway outlives a call."""
+        """Scan page by page. Each page is a scan of its own, so no scanner on a gateway outlives a call."""
         remaining = sys.maxsize if limit is None else limit
         while remaining > 0 and start < stop:
             request = Scan(start, stop, columns, remaining)
@@ -314,7 +314,7 @@ def _thrift_columns(columns: Columns) -> list[bytes]:
 
 
 def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
-    """Return the cells of one row, {} without any; `columns` are as the gateway expects, None for all."""
+    """Return the cells of one row, or {} without any; `columns` are as the gateway expects, None for all."""
     rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
     return to_row(rows[0].columns) if rows else {}
 
@@ -322,7 +322,7 @@ def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) ->
 def _get_many(
     table: happybase.Table, keys: Sequence[bytes], columns: Sequence[bytes] | None
 ) -> dict[bytes, Row]:
-    """Return the rows that exist by key; `columns` are as the gateway expects, None for all."""
+    """Return the rows that exist by key; `columns` are as the gateway expects, or None for all."""
     rows = table.connection.client.getRowsWithColumns(table.name, keys, columns, {})
     return {row.row: to_row(row.columns) for row in rows}
 

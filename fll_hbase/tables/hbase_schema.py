@@ -48,7 +48,7 @@ def alter_statement(table: str, families: Mapping[str, Mapping[str, str]]) -> st
 def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
     """Return the attributes, by family, that must change before the table can store lineage safely.
 
-    With more than one version deleted cells reappear; with a time to live cells disappear.
+    With more than one version deleted cells reappear. With a time to live cells disappear.
     """
     fixes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
@@ -65,7 +65,7 @@ def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
 
 
 def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
-    """Return by family the attributes whose change would make reading faster; {} without any."""
+    """Return by family the attributes whose change would make reading faster, or {} without any."""
     changes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
         family = families.get(name)

@@ -35,7 +35,7 @@ _current: ContextVar[_Reads | None] = ContextVar("reads", default=None)
 
 
 def counted(query: Callable[P, T]) -> Callable[P, T]:
-    """Count calls of a query, and what each reads, by the name of the query; not those inside of another."""
+    """Count calls of a query, and what each reads, by the name of the query, not those inside of another."""
     kind = query.__name__
 
     @wraps(query)

@@ -1,7 +1,7 @@
 """SQLite engine: cells in key order in one file, shared by several processes.
 
 WAL mode lets readers work beside the one writer. Writers queue at a lock file, because SQLite's own busy
-handler is not fair. The log is flushed after the commit, outside the lock: docs/develop/decisions/0004.
+handler is not fair. The log is flushed after the commit, outside the lock: decision 0004.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WARM_KEYS_MAX = 8
 """Rows of one read that may keep writers waiting."""
 
 WARM_SECONDS = 1.0
-"""How long after a write its connection also reads; it would not notice that the file was removed."""
+"""How long after a write its connection also reads. It would not notice that the file was removed."""
 
 VERSIONS = 1, 2
 """Of the schema. Pages have checksums since 2, which earlier releases would not write."""
@@ -88,7 +88,7 @@ class SqliteTable:
     parallel_calls = 1
 
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> None:
-        """Open the file; with `create` it is created, or an empty one gets the schema.
+        """Open the file. With `create` it is created, or an empty one gets the schema.
 
         Raises ConfigurationError for the database of another application, or of another version.
         """
@@ -153,7 +153,7 @@ class SqliteTable:
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
-        """Close the connections and files that this process opened; those inherited by a fork stay open."""
+        """Close the connections and files that this process opened. Those inherited by a fork stay open."""
         if self._read_only is not None:
             self._read_only.close()
         self._write_lock.close()
@@ -248,7 +248,7 @@ class SqliteTable:
             version, tables, reserved = _select_schema(self._writer_connection())
         if version not in (0, *VERSIONS):
             raise ConfigurationError(
-                f"{self._path} has schema version {version}; this release reads versions 1 and 2"
+                f"{self._path} has schema version {version}, but this release reads versions 1 and 2 only"
             )
         if ("cells" in tables) != (version in VERSIONS) or (tables and version == 0):
             raise ConfigurationError(f"{self._path} belongs to another application: name another file")
@@ -304,7 +304,7 @@ class SqliteTable:
         return deadline.seconds_left(self._busy_seconds)
 
     def _idle_reader(self) -> Connection:
-        """Return the reader used last, whose pages are cached; never one opened before a fork."""
+        """Return the reader used last, whose pages are cached, never one opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_own:

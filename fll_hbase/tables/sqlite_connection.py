@@ -1,7 +1,7 @@
 """Connections to a SQLite file, with the settings that all of them have.
 
 SQLite compares nothing that it reads. Its extension cksumvfs puts a checksum at the end of each page of
-a file that reserves room for it, and compares each page that is read from the disk: docs/develop/decisions/0106.
+a file that reserves room for it, and compares each page that is read from the disk: decision 0106.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Connection(apsw.Connection):
 def connect(
     path: str, *, busy_seconds: float, cache_kib: int, uri: bool = False, compare: bool = True
 ) -> Connection:
-    """Open a file, or with `uri` the file that a URI of SQLite names; without `compare`, read damaged pages.
+    """Open a file, or with `uri` the file that a URI of SQLite names. Without `compare`, read damaged pages.
 
     Raises apsw.Error, and ConfigurationError without the extension.
     """
@@ -60,7 +60,7 @@ def connect(
 
 
 def damage(error: Exception, path: object) -> CorruptRow | None:
-    """Return the error of a page that differs from its checksum or makes no sense; None for another error."""
+    """Return the error of a page that differs from its checksum or makes no sense, None for another error."""
     code = getattr(error, "extendedresult", 0)
     if code != apsw.SQLITE_IOERR_DATA and code & 0xFF != apsw.SQLITE_CORRUPT:
         return None

@@ -62,6 +62,6 @@ def open_lock(path: Path, store: Path) -> int:
 
 
 def _give(descriptor: int, owner: os.stat_result) -> None:
-    """Give a file owner and group of `owner`, another file, if this process is root's; else do nothing."""
+    """Give a file owner and group of `owner`, another file, if this process is root's, else do nothing."""
     if os.geteuid() == _ROOT:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)

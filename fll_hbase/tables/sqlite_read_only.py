@@ -28,7 +28,7 @@ _LOG, _LOG_INDEX = "-wal", "-shm"
 
 
 def may_write(path: str) -> bool:
-    """Return whether this user may write to a file in WAL mode; True for one that does not exist."""
+    """Return whether this user may write to a file in WAL mode, or True for one that does not exist."""
     directory = Path(path).absolute().parent
     if not Path(path).exists():
         return True
@@ -72,14 +72,14 @@ class ReadOnlyFile:
                 result = query(connection)
             except apsw.Error:
                 connection.close()
-                # Pages of two states do not fit together; and a log may come or go while it is opened.
+                # Pages of two states do not fit together, and a log may come or go while it is opened.
                 if self._state() == state:
                     raise
                 continue
             self._idle.append((state, connection))
             if state.has_log or self._state() == state:
                 return result
-        raise TimeoutError(f"it changed while it was read, {ATTEMPTS_MAX} times")
+        raise TimeoutError(f"the file changed while it was read, {ATTEMPTS_MAX} times")
 
     def close(self) -> None:
         """Close all connections that are not in use."""

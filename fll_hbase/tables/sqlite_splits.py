@@ -83,7 +83,7 @@ def _next_bytes(connection: Connection, start: bytes, stop: bytes) -> Iterator[b
 
 
 def _key(connection: Connection, query: str, start: bytes, stop: bytes) -> bytes:
-    """Return the row key that `query`, _FIRST or _LAST, finds in the range; b"" if the range has no rows."""
+    """Return the row key that `query`, _FIRST or _LAST, finds in the range, b"" if the range has no rows."""
     key: Any = connection.execute(query, (start, stop)).fetchone()
     return key[0] if key else b""
 

@@ -44,7 +44,7 @@ DOWN_SECONDS = 5.0
 """How long the other gateways are preferred after one failed."""
 
 ROUNDS, PAUSE_SECONDS = 3, 0.1
-"""Attempts to connect to any gateway, and the first pause between them; it doubles."""
+"""Attempts to connect to any gateway, and the first pause between them, which doubles."""
 
 STUCK_SECONDS, STUCK_MAX = 2.0, 4
 """Once STUCK_MAX calls have waited this long, new calls wait no longer, so that threads stay free."""
@@ -204,7 +204,7 @@ class ThriftPool:
         )
 
     def _addresses_by_preference(self) -> list[GatewayAddress]:
-        """Return all gateways, recently failed ones last; each call begins with another one."""
+        """Return all gateways, recently failed ones last. Each call begins with another one."""
         with self._lock:
             self._addresses.append(self._addresses.pop(0))
             order = list(self._addresses)

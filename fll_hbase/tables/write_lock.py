@@ -19,7 +19,7 @@ STUCK_SECONDS = 2.0
 
 
 class WriteLock:
-    """A lock with a timeout; with a file it excludes all processes that use the same file.
+    """A lock with a timeout. With a file it excludes all processes that use the same file.
 
     If the lock has not changed hands for STUCK_SECONDS, because its holder is stopped, only
     PATIENT_THREADS_MAX threads keep waiting: the others are needed for readers.
@@ -125,7 +125,7 @@ class _LockFile:
         self._wanted = self._locked = self._waiting = self._closed = False
 
     def lock(self, seconds: float) -> bool:
-        """Return whether the lock was acquired in time; only one thread may call this at a time."""
+        """Return whether the lock was acquired in time. Only one thread may call this at a time."""
         with self._lock:
             # The common case needs no thread. While ours waits, this would share its lock.
             if not self._waiting and self._lock_at_once():
@@ -149,10 +149,10 @@ class _LockFile:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close the file; if a thread waits for the lock, that thread closes it."""
+        """Close the file. If a thread waits for the lock, that thread closes it."""
         with self._lock:
             self._closed = True
-            # While the thread waits, it needs the descriptor; it closes it.
+            # A thread that waits needs the descriptor, and closes it.
             if not self._waiting:
                 os.close(self._descriptor)
 

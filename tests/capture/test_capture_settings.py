@@ -64,7 +64,7 @@ def test_every_fault_is_in_one_error_by_the_name_under_which_it_was_set() -> Non
     text = str(raised.value)
     for part in (
         "FLL_CAPTURE_BYTES_MAX='much' is not a whole number",
-        "'lineage:8080' of the server is not possible",
+        "'lineage:8080' is not the URL of a server",
         "spark.fll.capture.literals='perhaps' is not a whole number",
         "the namespace '  ' is empty",
     ):
@@ -85,7 +85,7 @@ def test_every_fault_is_in_one_error_by_the_name_under_which_it_was_set() -> Non
     ],
 )
 def test_a_url_that_is_none_of_a_server_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="one looks like http://host:port"):
+    with pytest.raises(ConfigurationError, match="expected http://host:port"):
         read(capture_url=url)
 
 
@@ -98,7 +98,7 @@ def test_blanks_around_a_url_do_not_matter() -> None:
 
 @pytest.mark.parametrize("spool", ["~no-such-user/spool", "a\0b"])
 def test_a_spool_that_is_no_path_is_a_fault(spool: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no path"):
+    with pytest.raises(ConfigurationError, match="is not a path"):
         read(capture_url=URL, capture_spool=spool)
 
 

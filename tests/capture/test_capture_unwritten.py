@@ -23,9 +23,7 @@ def test_jobs_have_the_recorded_events(tmp_path: Path) -> None:
 
 def test_a_sink_without_a_name_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert resolve(recorded(DUMP)["_python_sink"]) == []
-    assert caplog.messages == [
-        "capture: rows go to PythonTable, which has no name; this lineage is not recorded"
-    ]
+    assert caplog.messages == ["capture: lineage is not recorded: rows go to PythonTable, which has no name"]
 
 
 def test_columns_of_the_program_are_one_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -164,9 +164,9 @@ def test_executions_that_are_in_no_line_are_reported(
 ) -> None:
     worker, _ = start(spool, server.url, lines("full", 2, is_ended=False), dropped=7)
     assert worker.close(SECONDS)
-    assert "not recorded are 7 executions of this application: its spool was full" in caplog.text
+    assert "not recorded are 7 executions of this application, because the spool was full" in caplog.text
     reports = [server.run(run).get("errorMessage") for run in server.runs("full")]
-    assert "capture lost 7 executions of this application: its spool was full" in reports
+    assert "capture lost 7 executions of this application, because the spool was full" in reports
 
 
 def test_executions_that_spark_dropped_are_reported(spool: PlanSpool, server: Lineage) -> None:
@@ -182,7 +182,7 @@ def test_executions_that_spark_dropped_are_reported(spool: PlanSpool, server: Li
     text = "executions of this application: Spark dropped their events, as the queue of the listener was full"
     (first,) = _reports(server, "missed")
     assert first.startswith(
-        "capture lost 1 executions of this application: its spool was full; up to 3 " + text
+        "capture lost 1 executions of this application, because the spool was full; up to 3 " + text
     )
     (second,) = _reports(server, "missed later")
     assert second.startswith("capture lost up to 4 " + text)

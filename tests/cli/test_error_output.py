@@ -46,18 +46,18 @@ from tests.support.scripted_server import Reply, serving
         (("watch", "--since", "7d"), "since: '7d' is not a time: did you mean now-7d?"),
         (("runs", "ns", "n", "--limit", "0"), "0 is not in the range"),
         (("find", "x", "--store", "a", "--server", "b"), "Give --store or --server, not both."),
-        (("find", "x", "--store", "nosql:///x"), "names no engine; it looks like sqlite:///path/to/file.db"),
+        (("find", "x", "--store", "nosql:///x"), "names no engine: expected sqlite:///path/to/file.db"),
         (
             ("find", "x", "--store", "sqlite:///gone.db"),
             "there is no store at sqlite:///gone.db: `fll sample`",
         ),
         (
             ("find", "x", "--server", "localhost:80"),
-            "is not the URL of a server; one looks like http://host:port",
+            "is not the URL of a server: expected http://host:port",
         ),
         (
             ("find", "x", "--server", "http://lineage..shop"),
-            "is not the URL of a server; one looks like http://host:port",
+            "is not the URL of a server: expected http://host:port",
         ),
         (("sample", "--end", "soon"), "end: 'soon' is not a time"),
         (("serve", "--port", "0"), "0 is not in the range"),
@@ -117,13 +117,13 @@ def test_no_workers_or_threads_are_reported_before_serving(
     monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
     monkeypatch.setenv(setting, "0")
-    assert complaint("serve", code=2) == f"fll: {setting}='0' is not possible; set it to 1 or more"
+    assert complaint("serve", code=2) == f"fll: invalid value {setting}='0': expected 1 or more"
 
 
 @pytest.mark.parametrize("port", ["0", "65536"])
 def test_a_port_out_of_range_is_reported_before_serving(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
     monkeypatch.setenv("FLL_PORT", port)
-    assert complaint("serve", code=2) == f"fll: FLL_PORT='{port}' is not possible; set it to 1 to 65535"
+    assert complaint("serve", code=2) == f"fll: invalid value FLL_PORT='{port}': expected 1 to 65535"
 
 
 @pytest.mark.slow
@@ -179,14 +179,14 @@ def test_a_variable_that_is_nearly_a_setting_is_named(monkeypatch: pytest.Monkey
     for variable in ("FLL_SERVR", "FLL_REQUEST_SECOND", "FLL_SERVICE_HOST", "FLL_PORT_8080_TCP"):
         monkeypatch.setenv(variable, "x")
     assert fll("ls", "--limit", "x").stderr.splitlines()[:-1] == [
-        "fll: FLL_REQUEST_SECOND is no setting, and ignored; did you mean FLL_REQUEST_SECONDS?",
-        "fll: FLL_SERVR is no setting, and ignored; did you mean FLL_SERVER?",
+        "fll: unknown setting FLL_REQUEST_SECOND is ignored; did you mean FLL_REQUEST_SECONDS?",
+        "fll: unknown setting FLL_SERVR is ignored; did you mean FLL_SERVER?",
     ]
 
 
 def test_a_variable_with_a_url_that_is_none_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLL_SERVER", "lineage:8080")
-    expected = "fll: FLL_SERVER='lineage:8080' is not the URL of a server; one looks like http://host:port"
+    expected = "fll: FLL_SERVER='lineage:8080' is not the URL of a server: expected http://host:port"
     assert complaint("ls", code=2) == expected
 
 

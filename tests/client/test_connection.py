@@ -179,8 +179,9 @@ def test_the_examples_of_docstrings(sampled: str, tmp_path: Path) -> None:
                 method, name, module=connection_module, globs={"client": client}
             )
         ]
+        examples += doctest.DocTestFinder(recurse=False).find(Connection, globs={"client": client})
         ran = [runner.run(example) for example in examples if example.examples]
-    assert len(ran) >= 12
+    assert len(ran) >= 14
     assert runner.failures == 0
 
 

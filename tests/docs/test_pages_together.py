@@ -30,7 +30,7 @@ PAGES = {
 NEEDS_MORE = re.compile(
     r"^(?:make|pip|tar|dbt|dbt-ol|datahub|airflow|spark-submit|openapi-python-client|printf)\b"
     r"|^(?:export )?(?:AIRFLOW|PYSPARK|FLL_AUTH|OPENLINEAGE)|\bfll (?:spark|serve|capture|sample)\b"
-    r"|--server https:|hbase://|\bspark[.,]|fll_hbase\.cli",
+    r"|--server https:|hbase://|\bspark[.,]|fll_hbase\.cli|\bairflow\.|\$PWD",
     re.MULTILINE,
 )
 """Commands and programs that need Spark, HBase, another machine or another tool, and those of the server."""
@@ -182,9 +182,9 @@ def test_pages_of_each_kind_run() -> None:
     recording = {
         page for page, listed in RUNNING.items() if any(_RECORDS.search(item.source) for item in listed)
     }
-    sources = {f"docs/record/{name}.md" for name in ("datahub", "dbt", "openlineage", "pipelines", "sql")}
-    others = {"README.md", "docs/start.md", "docs/record/python.md", "docs/ask/tour.md"}
-    assert recording == {*others, *sources}
+    names = ("datahub", "dbt", "flink", "openlineage", "pipelines", "python", "sql")
+    sources = {f"docs/record/{name}.md" for name in names}
+    assert recording == {"README.md", "docs/start.md", "docs/ask/tour.md", *sources}
 
 
 def test_no_two_pages_name_one_folder_of_a_job_or_one_run() -> None:

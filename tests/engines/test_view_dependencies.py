@@ -42,7 +42,7 @@ CATALOG_VIEWS_MIN = 134
 CATALOG_UNKNOWN_MAX = 33
 """Views of functions of the server: what they return is unknown, with a warning."""
 
-UNKNOWN = re.compile(r"sql: what the columns of \w+\(\) come from is not known")
+UNKNOWN = re.compile(r"sql: the sources of the columns of \w+\(\) are unknown")
 
 
 @pytest.fixture(scope="module")

@@ -134,7 +134,7 @@ def test_all_calls_wait_for_the_budget_in_all(server: object, caplog: pytest.Log
     )
     messages = [record.getMessage() for record in caplog.records if record.name == "fll_hbase.recorder"]
     opened, first, closed = messages
-    assert "does not wait any more: runs are lost" in opened
+    assert "Further runs are lost" in opened
     assert first.startswith("run 'run-0' was not recorded: http://")
     # A silent server is given up by the wait for data or by that for the whole answer, whichever ends first.
     assert re.search(r"refused|timed out|does not answer within|is busy: 503|not known", first)

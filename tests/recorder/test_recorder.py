@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import logging
 import subprocess
 import sys
@@ -25,7 +26,10 @@ from fll_hbase.recorder import (
     Run,
     Source,
     State,
+    stage_context,
+    types,
 )
+from fll_hbase.recorder import recorder as recorder_module
 from fll_hbase.runtime.errors import (
     ConfigurationError,
     InvalidLineage,
@@ -245,3 +249,16 @@ def test_sources_of_several_namespaces(store: LineageStore) -> None:
     LineageRecorder(store, namespace="c").record(Destination("d", "z"), operations, run=seed.run())
     sources = {entry.relation.source for entry in store.lineage(Dataset("d", "z"), ALWAYS).entries}
     assert sources == {Dataset("a", "x"), Dataset("b", "y")}
+
+
+@pytest.mark.parametrize(("module", "least"), [(recorder_module, 2), (types, 4), (stage_context, 2)])
+def test_the_examples_of_docstrings(module: Any, least: int, url: str) -> None:
+    runner = doctest.DocTestRunner()
+    with LineageRecorder(url, namespace="bank") as recorder:
+        names = {**vars(recorder_module), **vars(stage_context), **vars(types)}
+        names |= {"url": url, "recorder": recorder, "Source": Source}
+        found_examples = [item for item in doctest.DocTestFinder().find(module, globs=names) if item.examples]
+        for example in found_examples:
+            runner.run(example)
+    assert len(found_examples) >= least
+    assert runner.failures == 0

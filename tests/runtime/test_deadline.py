@@ -386,6 +386,6 @@ def test_a_part_of_a_request_has_the_whole_time_again() -> None:
 
 @pytest.mark.parametrize("name", ["FLL_REQUEST_SECONDS", "FLL_THREADS"])
 def test_a_setting_with_which_no_request_would_be_answered(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name}=.0. is not possible; set it to 1 or more"):
+    with pytest.raises(ConfigurationError, match=f"{name}=.0.: expected 1 or more"):
         from_environment({name: "0"})
     assert from_environment({name: "1"})

@@ -200,7 +200,7 @@ def test_rows_that_derive_too_many_columns_are_unknown_with_a_warning() -> None:
     query = doubled(40)
     reading = read(f"BEGIN {LOOP.format(query)} INSERT INTO p SELECT x FROM t; END;", "oracle")
     (warning,) = [str(warning) for warning in reading.warnings if "100,000" in str(warning)]
-    assert "the rows of 'r' are not known" in warning
+    assert "the rows of 'r' are unknown" in warning
     assert "P" in {dataset.name for dataset in reading.operations.info.destinations}
 
 

@@ -137,7 +137,7 @@ def test_an_error_without_a_trace_is_its_first_line() -> None:
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (52, "the JVM of Spark has ended: its memory was too small; give it more by --driver-memory"),
+        (52, "the JVM of Spark has ended: out of memory; raise --driver-memory"),
         (3, "the JVM of Spark has ended with exit code 3"),
     ],
 )
@@ -155,5 +155,5 @@ def test_a_jvm_that_ended_says_why(code: int, reason: str) -> None:
 def test_a_jvm_that_was_killed_says_so() -> None:
     gateway = launch_gateway()
     gateway.proc.kill()
-    assert jvm_end(gateway) == "the JVM of Spark has ended: it was killed by signal 9"
+    assert jvm_end(gateway) == "the JVM of Spark has ended: killed by signal 9"
     gateway.shutdown()

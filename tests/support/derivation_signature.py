@@ -26,7 +26,7 @@ def derivation_signature(
         name, output = pending.pop()
         is_new = name not in outputs_used
         outputs_used.setdefault(name, set()).add(output)
-        # Once per operation: all its outputs have the same inputs (docs/develop/decisions/0003).
+        # Once per operation: all its outputs have the same inputs (decision 0003).
         if is_new:
             pending.extend(steps.inputs_of(name))
     members: set[object] = {

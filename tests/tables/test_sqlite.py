@@ -188,7 +188,8 @@ def foreign(path: Path, version: int) -> bytes:
 def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
     foreign(path, version)
     with pytest.raises(
-        ConfigurationError, match=rf"has schema version {version}; this release reads versions 1 and 2"
+        ConfigurationError,
+        match=rf"has schema version {version}, but this release reads versions 1 and 2 only",
     ):
         SqliteTable(str(path))
     with closing(sqlite3.connect(path)) as connection:

@@ -44,7 +44,12 @@ def test_each_method_and_each_class_of_the_recorder_is_listed(generated: dict[st
 
 @pytest.mark.parametrize(
     ("text", "cell"),
-    [("a | b", "a \\| b"), ("`<a|b>`", "<code>&lt;a&#124;b&gt;</code>"), ("<b>\n  c", "\\<b\\> c"), ("NS/NAME", "NS/NAME")],
+    [
+        ("a | b", "a \\| b"),
+        ("`<a|b>`", "<code>&lt;a&#124;b&gt;</code>"),
+        ("<b>\n  c", "\\<b\\> c"),
+        ("NS/NAME", "NS/NAME"),
+    ],
 )
 def test_no_text_ends_a_cell(text: str, cell: str) -> None:
     assert list(reference_pages._table(("x",), [(text,)]))[1] == f"| {cell} |"

@@ -79,7 +79,7 @@ def _header(credentials: str) -> tuple[str, str | None]:
         raise Unauthenticated("the token is neither of this server nor a JSON web token") from error
     algorithm, key_id = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise Unauthenticated(f"the token is signed with none of {', '.join(ALGORITHMS)}")
+        raise Unauthenticated(f"the token must be signed with one of {', '.join(ALGORITHMS)}")
     # `jku`, `x5u` and `jwk`, which name or are a key, are ignored: keys come from the configured issuer.
     if "crit" in header or not isinstance(key_id, str | None):
         raise Unauthenticated("the header of the token is not one that this server understands")
@@ -92,7 +92,7 @@ def _subjects(claims: dict[str, Any], groups_claim: str) -> list[Subject]:
     names = [groups] if isinstance(groups, str) else groups
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not is_list or not isinstance(user, str) or not is_name(user):
-        raise Unauthenticated(f"the claims sub and {groups_claim} of the token are no names")
+        raise Unauthenticated(f"the claims sub and {groups_claim} of the token must be names")
     if len(names) > GROUPS_MAX:
         raise Unauthenticated(f"the token has more than {GROUPS_MAX} groups; let its issuer leave some out")
     # No grant can be of a group whose name is not one.

@@ -125,7 +125,7 @@ class SigningKeys:
             return self._latest
 
     def _run(self, fetch: _Fetch) -> None:
-        """Fetch the keys and wake the waiting threads; on failure keep the old keys and log the error."""
+        """Fetch the keys and wake the waiting threads. On failure keep the old keys and log the error."""
         try:
             self._keys = _Keys(parse_keys(self._fetch()), fetch.began_at)
         except (ProviderAway, requests.RequestException, ValueError) as error:
@@ -146,7 +146,7 @@ def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
 
 
 def _parse_key(item: Mapping[str, Any]) -> Key | None:
-    """Return a key of a key set; None for one that is not for signing, or (logged) unreadable or weak."""
+    """Return a key of a key set, or None for one that is not for signing, or (logged) unreadable or weak."""
     kinds = (item.get("kty"), item.get("crv"))
     # `alg` and `crv` decide, never the header of a token: a public key is no HMAC secret.
     algorithm = next((name for name, kind in ALGORITHMS.items() if kind == kinds), None)
@@ -161,7 +161,7 @@ def _parse_key(item: Mapping[str, Any]) -> Key | None:
         return None
     is_weak = isinstance(key, RSAPublicKey) and key.key_size < RSA_BITS_MIN
     if is_weak or not isinstance(key_id, str | None):
-        _log.warning("a key of the identity provider is not used: below 2,048 bits, or its id is no text")
+        _log.warning("ignoring a key of the identity provider: below 2,048 bits, or the id is not a text")
         return None
     return key_id, algorithm, key
 
@@ -178,9 +178,11 @@ def key_set_fetcher(*, issuer: str, jwks_url: str) -> Callable[[], Mapping[str, 
         document = _fetch_json(issuer.rstrip("/") + "/.well-known/openid-configuration")
         url = document.get("jwks_uri")
         if document.get("issuer") != issuer or not isinstance(url, str):
-            raise ValueError(f"the OpenID configuration is not that of {issuer}")
+            raise ValueError(f"the OpenID configuration names another issuer than {issuer}")
         if origin(url) != origin(issuer):
-            raise ValueError(f"its keys are at another server: set FLL_JWT_JWKS_URL, if it is {url[:200]!r}")
+            raise ValueError(
+                f"the keys are on another server: set FLL_JWT_JWKS_URL={url[:200]!r} if you trust it"
+            )
         return _fetch_json(url)
 
     return fetch

@@ -30,7 +30,7 @@ class Verifier(Protocol):
     def verify(self, credentials: str) -> Verified:
         """Return whose credentials these are.
 
-        Raises Unauthenticated for those that are not valid, whose text never quotes them; and
+        Raises Unauthenticated for those that are not valid, whose text never quotes them, and
         StoreUnavailable, in bounded time, where it cannot be known.
         """
 

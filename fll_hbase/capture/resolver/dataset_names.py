@@ -90,7 +90,7 @@ def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -
 
 
 def _table_name(row: dict[str, Any]) -> str | None:
-    """Return the name of a table in its catalog, without the session catalog; None without a table."""
+    """Return the name of a table in its catalog, without the session catalog, or None without a table."""
     table = row.get("table")
     if isinstance(table, dict) and table.get("name"):
         return str(table["name"]).removeprefix("spark_catalog.")
@@ -127,7 +127,7 @@ def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> Da
 
 
 def jdbc_dialect(row: dict[str, Any]) -> str | None:
-    """Return the dialect of the database in a row of the kind `jdbc`; None if there is none for it."""
+    """Return the dialect of the database in a row of the kind `jdbc`, or None if there is none for it."""
     # Imported here: the parser takes longer to import than all of capture, and few jobs use databases.
     from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
@@ -135,7 +135,7 @@ def jdbc_dialect(row: dict[str, Any]) -> str | None:
 
 
 def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the tables of a JDBC relation; if it is a query, those in its text without literals."""
+    """Return the tables of a JDBC relation. If it is a query, those in its text without literals."""
     from fll_hbase.capture.resolver.query_tables import query_tables, stored_parts
 
     if name := row.get("name"):

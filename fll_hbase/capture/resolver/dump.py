@@ -7,8 +7,8 @@ numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (n
 it is a constant: equal constants have equal numbers.
 
 Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
-expression row, or lists of them, in which -n means the n rows after the one before it; `{"node": n}` for
-a plan that is no child; or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
+expression row, or lists of them, in which -n means the n rows after the one before it, or `{"node": n}` for
+a plan that is no child, or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
 `fll_hbase.capture.resolver.dataset_names` describes. `types` are those of the columns of a dataset that is
 read, or of the query of a command, in which -n means n more columns of the type before it.
 """
@@ -61,12 +61,12 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
     members: Json
 
     def rows(self, name: str) -> Rows:
-        """Return a member as a flat list of expression rows; empty if it is absent."""
+        """Return a member as a flat list of expression rows, empty if it is absent."""
         value = self.members.get(name)
         return [value] if isinstance(value, int) else expand(value)
 
     def types(self) -> list[str]:
-        """Return the types of the columns, by position; empty if they are absent."""
+        """Return the types of the columns, by position, empty if they are absent."""
         value = self.members.get("types")
         types: list[str] = []
         for item in value if isinstance(value, list) else ():
@@ -75,7 +75,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return types
 
     def row_lists(self, name: str) -> list[Rows]:
-        """Return a member that has several lists of expression rows, each expanded; empty if it is absent."""
+        """Return a member that has several lists of expression rows, each expanded, empty if it is absent."""
         value = self.members.get(name)
         return [expand(rows) for rows in value] if isinstance(value, list) else []
 
@@ -85,7 +85,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return [self.members[name]["node"] for name in names if name not in QUERIES and name != "source"]
 
     def plan(self, *names: str) -> int | None:
-        """Return the number of the node in the first of some members that has one; None without any."""
+        """Return the number of the node in the first of some members that has one, or None without any."""
         for name in names:
             value = self.members.get(name)
             if isinstance(value, dict) and isinstance(value.get("node"), int):
@@ -148,7 +148,7 @@ _PLANS = msgspec.json.Decoder(Plan)
 
 
 def decode_line(line: bytes) -> Line:
-    """Decode a line of the plan file; its plan stays encoded. Raises ValueError if it has another form."""
+    """Decode a line of the plan file. Its plan stays encoded. Raises ValueError if it has another form."""
     return _LINES.decode(line)
 
 

@@ -172,7 +172,7 @@ class ExpressionResolver:
         return self._expressions[row]
 
     def operands(self, row: int, *, kind: str = "") -> list[int]:
-        """Return the operands of an expression; none if it is not of the given kind."""
+        """Return the operands of an expression, or none if it is not of the given kind."""
         expression = self._expressions[row]
         return list(expression.operands) if kind in ("", expression.kind) else []
 
@@ -186,7 +186,7 @@ class ExpressionResolver:
         return all(value.details.get("null") or value.details.get("metadata") for value in values)
 
     def subquery(self, row: int) -> Relation | None:
-        """Return the result of the plan of the subquery in a row; None for any other expression."""
+        """Return the result of the plan of the subquery in a row, or None for any other expression."""
         plan = self._expressions[row].details.get("plan")
         return None if plan is None else self._relations[plan]
 
@@ -254,7 +254,7 @@ class ExpressionResolver:
         return inner is not None and inner.kind not in ("AttributeReference", "Literal")
 
     def _subquery(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the values of a subquery; what shapes its rows influences them."""
+        """Return the values of a subquery. What shapes its rows influences them."""
         relation = self._relations[expression.details["plan"]]
         # The query of an IN has as many columns as there are values on its left side.
         values = relation.by_position()[: None if expression.kind == "ListQuery" else 1]
@@ -270,7 +270,7 @@ class ExpressionResolver:
         return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
 
     def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Resolve IF; one whose branches are the same, as UPDATE leaves a column, is that value."""
+        """Resolve IF. One whose branches are the same, as UPDATE leaves a column, is that value."""
         _, then, otherwise = expression.operands
         if then == otherwise or self._is_null_check(self._expressions[otherwise]):
             return operands[-1]
@@ -297,7 +297,7 @@ class ExpressionResolver:
         return compared_elements(with_elements(operands[:1]), [order], SORT)
 
     def _map_function(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the map that a function of maps makes; it calls another one with keys and values."""
+        """Return the map that a function of maps makes. It calls another one with keys and values."""
         keys = merge(map(map_keys, operands), least=Direct.TRANSFORMATION)
         values = [map_values(operand) for operand in operands]
         result = self._call(expression.operands[-1], [keys, *values])
@@ -327,7 +327,7 @@ class ExpressionResolver:
         return with_elements([value], _unused([array], value))
 
     def _call(self, function: int, arguments: Operands) -> ColumnLineage:
-        """Return the value of a function of SQL for some arguments; its other ones are positions."""
+        """Return the value of a function of SQL for some arguments. Its other ones are positions."""
         body, *variables = self._expressions[function].operands
         numbers = (self._expressions[variable].id for variable in variables)
         bound = {

@@ -85,7 +85,7 @@ def _map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> Co
 
 
 def _parts(value: ColumnLineage) -> dict[str | int, ColumnLineage]:
-    """Return keys and values of a map that the plan builds; empty for any other value."""
+    """Return keys and values of a map that the plan builds, empty for any other value."""
     return value.parts if value.parts is not None and is_built_map(value) else {}
 
 

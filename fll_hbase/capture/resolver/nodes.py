@@ -29,7 +29,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
 from fll_hbase.capture.resolver.struct_fields import is_built_map, struct_field
 
 LOOPS_MAX = 50
-"""Passes over a recursive query; its lineage grows in each, and is complete after a few."""
+"""Passes over a recursive query. Its lineage grows in each, and is complete after a few."""
 
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 
@@ -139,7 +139,7 @@ class _PlanResolver:
         return Relation(columns)
 
     def _reference(self, node: Node, output: list[int]) -> Relation:
-        """Resolve a reference to a common table expression or loop by position; no lineage if unknown."""
+        """Resolve a reference to a common table expression or loop by position, without lineage if absent."""
         if node.kind == "CTERelationRef":
             target = self._definitions.get(node.members.get("cteId"))
         else:
@@ -256,7 +256,7 @@ def _join(node: Node, children: list[Relation], expressions: ExpressionResolver)
 
 
 def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a LATERAL join with the subquery on its right; its condition influences all rows."""
+    """Resolve a LATERAL join with the subquery on its right. Its condition influences all rows."""
     right = [expressions.subquery(row) for row in node.rows("right")]
     inner = [relation for relation in right if relation is not None]
     conditions = expressions.resolve_all(node.rows("condition"))
@@ -305,7 +305,7 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
     kind = expressions.expression(generator).kind
     if count == {"Explode": 2, "PosExplode": 3}.get(kind):
         return [plain] * (count - 2) + [map_keys(value), map_values(value)]
-    # The structs of an array are in the last column; one before it is their position.
+    # The structs of an array are in the last column. One before it is their position.
     return [plain] * (count - 1) + [value][:count]
 
 

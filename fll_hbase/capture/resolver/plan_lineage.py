@@ -1,6 +1,6 @@
 """Lineage of columns: source fields with the way in which a column depends on them.
 
-Within one plan datasets are numbers; what outlives the plan has their names.
+Within one plan datasets are numbers. What outlives the plan has their names.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def highest_kinds(column: ColumnLineage) -> ColumnLineage:
 
 
 def influences(columns: Iterable[ColumnLineage], kind: str) -> frozenset[IndirectInput]:
-    """Return what a condition or key depends on; what shaped the rows of a subquery keeps its kind."""
+    """Return what a condition or key depends on. What shaped the rows of a subquery keeps its kind."""
     return frozenset(
         influence
         for column in columns
@@ -151,7 +151,7 @@ NamedIndirect: TypeAlias = tuple[DatasetName, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NamedColumn:
-    """Lineage of a column by names of datasets and fields; `is_partial` if some of its inputs are unknown."""
+    """Lineage of a column by names of datasets and fields, `is_partial` if some of its inputs are unknown."""
 
     direct: frozenset[NamedDirect] = frozenset()
     indirect: frozenset[NamedIndirect] = frozenset()

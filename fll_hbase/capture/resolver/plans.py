@@ -31,7 +31,7 @@ class ResolvedPlan:
     is_unknown: bool = False
 
     def sources_of(self, write: Write) -> frozenset[int]:
-        """Return the datasets that a write reads; if the plan has several writes, those of its lineage."""
+        """Return the datasets that a write reads. If the plan has several writes, those of its lineage."""
         if len(self.writes) == 1:
             return self.sources
         inputs = {source[0] for _, column in write.columns for source in column.fields()}

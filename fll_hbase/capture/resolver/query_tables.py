@@ -24,13 +24,13 @@ Parts = tuple[str, ...]
 
 
 def stored_parts(name: str, dialect: str | None) -> Parts:
-    """Return the parts of a table name, each as the database stores it; without a dialect as written."""
+    """Return the parts of a table name, each as the database stores it, without a dialect as written."""
     naming = DatasetNaming("", dialect or "")
     return tuple(naming.fold(_identifier(part.strip())) for part in _PART.findall(name))
 
 
 def _identifier(part: str) -> sql.Identifier:
-    """Return a part of a table name as an identifier, quoted or not; its text is without the quotes."""
+    """Return a part of a table name as an identifier, quoted or not. Its text is without the quotes."""
     is_quoted = part[:1] in ('"', "`", "[")
     text = part[1:-1].replace('""', '"') if is_quoted else part
     return sql.Identifier(this=text, quoted=is_quoted)

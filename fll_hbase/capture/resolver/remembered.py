@@ -71,7 +71,7 @@ class RddMemory:
         self._forget_oldest_columns()
 
     def column(self, number: int) -> NamedColumn | None:
-        """Return the lineage of the column with an id; None if the id is unknown."""
+        """Return the lineage of the column with an id, or None if the id is unknown."""
         return self._columns[number][0] if number in self._columns else None
 
     def rows(self, ids: Iterable[int]) -> NamedRows:
@@ -115,7 +115,7 @@ class LineageNames:
         self._queries = {number: _query_lineage(row) for number, row in enumerate(rows) if row.get("query")}
 
     def datasets(self, number: int) -> Sequence[DatasetName]:
-        """Return the datasets of a number; empty for a query, since its columns differ from its tables'."""
+        """Return the datasets of a number, empty for a query, since its columns differ from its tables'."""
         return self._names[number] if number < len(self._names) and number not in self._queries else ()
 
     def column(self, column: ColumnLineage) -> NamedColumn:
@@ -126,7 +126,7 @@ class LineageNames:
         return result
 
     def single(self, column: ColumnLineage) -> NamedDirect | None:
-        """Return a column's only input, as most columns of wide tables have; None for any other column."""
+        """Return a column's only input, as most columns of wide tables have, or None for any other column."""
         if len(column.direct) != 1 or column.indirect:
             return None
         (((dataset, field), kind, masked),) = column.direct
@@ -184,7 +184,7 @@ class LineageNames:
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
-        """Return the lineage of a column of a query or RDD; None for a field of a dataset."""
+        """Return the lineage of a column of a query or RDD, or None for a field of a dataset."""
         query = self._queries.get(dataset)
         if query is not None:
             return query.column(field)

@@ -45,11 +45,11 @@ _UNNAMED = frozenset({"batch", "checkpoint", "noop"})
 """Kinds of targets that have no name and need none."""
 
 _SINKS = frozenset({"ConsoleTable", "ForeachBatchSink", "MemorySink", "NoopTable"})
-"""Sinks that store nothing; what the function of a batch writes is a write of its own."""
+"""Sinks that store nothing. What the function of a batch writes is a write of its own."""
 
 _UNKNOWN = (
-    "columns of %s, and maybe of others, come from rows of the program, such as RDDs and collected data, or"
-    " from a source without a name; their lineage is unknown"
+    "the lineage of columns of %s, and maybe of others, is unknown: the rows come from the program (RDDs,"
+    " collected data) or from a source without a name"
 )
 
 
@@ -89,7 +89,7 @@ class Resolver:
         return [event for lines in groups for event in self._group_events(lines)]
 
     def _process(self, line: Line) -> list[Json]:
-        """Return the events of the executions that a line completes; they wait for the end of their root.
+        """Return the events of the executions that a line completes. They wait for the end of their root.
 
         Beyond GROUPS_MAX roots the oldest one counts as ended. Logs what the listener could not read.
         """
@@ -99,7 +99,7 @@ class Resolver:
             _log.warning("capture: an execution could not be read by the listener: %s", line.fault)
         if line.unseen is not None:
             _log.warning(
-                "capture: RDDs that the application writes have no plan; their lineage is not recorded"
+                "capture: lineage of RDDs that the application writes is not recorded: RDDs have no plan"
             )
         if line.application_end is not None:
             return self.finish()
@@ -165,10 +165,10 @@ class Resolver:
         if names or row.get("kind") in _UNNAMED or target in _SINKS:
             return
         if row.get("kind") == "kafka":
-            text = "rows go to topics of %s that are no constants; this lineage is not recorded"
+            text = "lineage is not recorded: the topic of the rows that go to %s is not a constant"
             self._warn_once(text, row.get("servers"))
         else:
-            self._warn_once("rows go to %s, which has no name; this lineage is not recorded", target)
+            self._warn_once("lineage is not recorded: rows go to %s, which has no name", target)
 
     def _warn_of_paths(self, rows: Sequence[Json]) -> None:
         """Warn that the listener left paths of a source out; a stream's files share directories."""

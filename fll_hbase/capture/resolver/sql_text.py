@@ -55,7 +55,7 @@ def sql_text(expressions: Sequence[Expression], row: int) -> str:
 
 
 def _text(expressions: Sequence[Expression], row: int, depth: int, texts: _Texts) -> str:
-    """Return the text of an expression; what is nested deeper than `depth` is `…`."""
+    """Return the text of an expression. What is nested deeper than `depth` is `…`."""
     expression = expressions[row]
     if expression.kind in ("AttributeReference", "NamedLambdaVariable"):
         return expression.name or ""
@@ -123,5 +123,5 @@ def _case(parts: list[str], count: int) -> str:
 
 
 def _function_name(expression: Expression) -> str:
-    """Return the name of an expression; its class in lower case if it has none."""
+    """Return the name of an expression, or its class in lower case if it has none."""
     return expression.name or expression.kind.lower()

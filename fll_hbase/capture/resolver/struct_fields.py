@@ -66,7 +66,7 @@ def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> Colum
 
 
 def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
-    """Return the lineage of a struct with fields replaced or added; it is a TRANSFORMATION at least."""
+    """Return the lineage of a struct with fields replaced or added. It is a TRANSFORMATION at least."""
     value = merge([struct, *fields.values()], least=Direct.TRANSFORMATION)
     parts = dict(struct.parts or {})
     parts.update(fields.items())
@@ -108,7 +108,7 @@ def with_elements(
     least: Direct = Direct.TRANSFORMATION,
     indirect: frozenset[IndirectInput] = NO_INPUTS,
 ) -> ColumnLineage:
-    """Merge values into one whose structs have the fields of `structs`; each depends on `others`, too.
+    """Merge values into one whose structs have the fields of `structs`. Each depends on `others`, too.
 
     Fields of structs that the plan builds are known by name, other fields are paths. NULL has no fields.
     """

@@ -33,7 +33,7 @@ _BY_TARGET = frozenset(
         "WriteToMicroBatchDataSource",
     ]
 )
-"""Commands that know the location or topic themselves; their table has a name only."""
+"""Commands that know the location or topic themselves. Their table has a name only."""
 
 _V2_WRITES = frozenset(["AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"])
 """Commands that write NULL or a default into the columns that their query does not have."""
@@ -75,7 +75,7 @@ def root_columns(
 
 
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
-    """Yield the write of a node, at most one; none unless it is a command with a known target."""
+    """Yield the write of a node, at most one, none unless it is a command with a known target."""
     table = node.plan(*_TABLES)
     dataset = None if table is None else _without_alias(plan, table).members.get("dataset")
     is_known = node.kind in _BY_TARGET and isinstance(node.members.get("target"), int)
@@ -157,7 +157,7 @@ def _written_types(plan: Plan, node: Node, names: Sequence[str], table: int | No
 
 
 def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:
-    """Return the columns of a dataset that is read, without hidden ones; empty for another node."""
+    """Return the columns of a dataset that is read, without hidden ones, empty for another node."""
     if number is None:
         return {}
     node = _without_alias(plan, number)

@@ -1,6 +1,6 @@
 """Start of Python under `fll capture run`: the hook, then the module of this name that it hides.
 
-Python imports `sitecustomize` when it starts; this directory is first in the PYTHONPATH that `run` sets.
+Python imports `sitecustomize` when it starts. This directory is first in the PYTHONPATH that `run` sets.
 """
 
 import os
@@ -32,7 +32,7 @@ def _import_original() -> None:
 
 
 def _activate() -> None:
-    """Activate the hook; where `fll_hbase` cannot be imported, write a line to standard error instead."""
+    """Activate the hook. Where `fll_hbase` cannot be imported, write a line to standard error instead."""
     try:
         from fll_hbase.capture import hook
     except ImportError as error:

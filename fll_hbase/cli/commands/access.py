@@ -52,7 +52,7 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
             type=WordChoice([role.value for role in Role]),
             multiple=True,
             required=required,
-            help="What is allowed: reader asks, recorder records, steward also sets tags, admin all of it.",
+            help="Role: reader (query), recorder (record), steward (also tags), admin (everything).",
         )
         @click.option(
             "--namespace",
@@ -114,7 +114,7 @@ def create_token(
     if output_format == JSON:
         console.print_json({**_token_json(stored), "token": secret.text()})
         return
-    print_err(f"fll: token {stored.id} for {name}; it is shown only now. Clients send FLL_TOKEN.")
+    print_err(f"fll: token {stored.id} for {name}. It is not shown again. Clients send FLL_TOKEN.")
     click.echo(secret.text())
 
 
@@ -182,14 +182,14 @@ def list_grants(*, store: str | None, output_format: str) -> None:
 @_grant_options(required=False)
 @_store
 def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) -> None:
-    """Take these roles in these namespaces from SUBJECT; without options all that it has."""
+    """Take these roles in these namespaces from SUBJECT, or all of its roles without options."""
     with _access(store) as access:
         removed = access.remove_grants(subject, grants)
     print_err(f"fll: {subject} no longer has {_texts(removed)}.")
 
 
 def _lifetime_ms(text: str | None) -> int | None:
-    """Return a lifetime in milliseconds, None for ever. Raises InvalidQuery."""
+    """Return a lifetime in milliseconds, or None for ever. Raises InvalidQuery."""
     if text is None:
         return None
     try:

@@ -113,7 +113,7 @@ def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAns
     answer = client.datasets(namespace, limit=limit)
     # The API answers an unknown namespace with an empty list: names of datasets may have any namespace.
     if not answer.rows:
-        raise NotFound(f"namespace {namespace!r} not found: it has no datasets")
+        raise NotFound(f"namespace {namespace!r} not found: no dataset is in it")
     return answer
 
 

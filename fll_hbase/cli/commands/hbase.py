@@ -87,7 +87,7 @@ def describe(*, store: str | None) -> None:
     print_page(TextTable(_COLUMNS, [_row(family) for _, family in sorted(families.items())]))
     if slow := hbase_schema.suggestions(families):
         print_err(f"Reading would be faster after: {hbase_schema.alter_statement(url.table, slow)}")
-    # More versions restore deleted cells, and expiry loses lineage (docs/develop/decisions/0011).
+    # More versions restore deleted cells, and expiry loses lineage (decision 0011).
     if wrong := hbase_schema.required_fixes(families):
         print_err(
             f"Lineage would be lost; correct it first: {hbase_schema.alter_statement(url.table, wrong)}"

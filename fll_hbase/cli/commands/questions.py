@@ -28,8 +28,8 @@ Examples:
 def questions(*, file: BinaryIO, target: Target) -> None:
     """Ask the questions of FILE together, and print their answers as JSON, in their order.
 
-    A question is the path of a GET request of the REST API, one a line; or FILE is the JSON of a batch. It
-    needs a server. Questions without an answer do not stop the others; then the exit code is 1.
+    A question is the path of a GET request of the REST API, one a line, or FILE is the JSON of a batch. It
+    needs a server. Questions without an answer do not stop the others. The exit code is then 1.
     """
     listed = _read(file)
     with target.open() as client:
@@ -39,7 +39,7 @@ def questions(*, file: BinaryIO, target: Target) -> None:
         print_err(f"fll: not complete: {answer.incomplete}.")
     failed = sum(item.status >= 400 for item in answer.body.answers)
     if failed:
-        print_err(f"fll: {failed} of {len(listed)} questions have no answer; their status says why.")
+        print_err(f"fll: {failed} of {len(listed)} questions failed; the status of each says why.")
         click.get_current_context().exit(1)
 
 

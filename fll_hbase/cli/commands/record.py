@@ -81,7 +81,7 @@ def record(
     """Record the documents of FILE, or with `-` of standard input.
 
     A file contains one JSON document, OpenLineage event or DataHub proposal, one a line (NDJSON), or an array
-    of them, gzipped or not; with --sql it is a script, with --pipeline a pipeline config, which is recorded
+    of them, gzipped or not. With --sql it is a script, with --pipeline a pipeline config, which is recorded
     as one run.
     A document that is refused is reported with its line and its errors, and the others are recorded. One
     whose run id another program recorded is refused, and that program is named.
@@ -156,7 +156,7 @@ def _check_input(
 
 
 def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:
-    """Yield the documents of FILE, one if it is a run of SQL or a pipeline; none without FILE."""
+    """Yield the documents of FILE, one if it is a run of SQL or a pipeline, none without FILE."""
     if file is None:
         return iter(())
     return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)
@@ -220,7 +220,7 @@ class _Report:
             self._warn(f"line {line}: warning", warning, bar)
 
     def advise(self, file: BinaryIO | None) -> str:
-        """Return what the file may be if all of its documents were refused; empty if it is not known."""
+        """Return what the file may be if all of its documents were refused, empty if it is not known."""
         if not file or not self._first_refused or self._counts.total() > self.refused:
             return ""
         return advise_file(file, self._first_refused)
@@ -250,7 +250,7 @@ class _Report:
 
 
 def _size_bytes(file: BinaryIO | None) -> int | None:
-    """Return the size of a file on disk in bytes; None for a pipe and for no file."""
+    """Return the size of a file on disk in bytes, or None for a pipe and for no file."""
     # A pipe reports 0, and an object that is no file of the system has no descriptor.
     try:
         return os.fstat(file.fileno()).st_size or None if file else None
@@ -259,7 +259,7 @@ def _size_bytes(file: BinaryIO | None) -> int | None:
 
 
 def _position_bytes(file: BinaryIO | None) -> int:
-    """Return the position in a file; 0 without one, or if it cannot seek."""
+    """Return the position in a file, or 0 without one, or if it cannot seek."""
     # The position in the file as stored, compressed or not, to compare it with the size; a pipe has none.
     try:
         return file.seek(0, os.SEEK_CUR) if file else 0

@@ -95,7 +95,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
 
 
 def _following(query: Consumption | Provenance, body: Any) -> str:
-    """Return what to ask next if no run of the window is in a report; "" if there are some."""
+    """Return what to ask next if no run of the window is in a report, or "" if there are some."""
     if body.programs:
         return ""
     name = escape_control(shlex.quote(f"{query.namespace}/{query.name}"))
@@ -173,8 +173,8 @@ def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:
 
 
 _HELP = {
-    "consumption": "Print who read FIELD: the programs and runs, and every field that was made of it.",
-    "provenance": "Print where FIELD comes from: its sources, and the operations that made it.",
+    "consumption": "Print the programs and runs that read FIELD, and every field derived from it.",
+    "provenance": "Print the sources of FIELD, and the operations that made it.",
 }
 _QUERIES: dict[str, type[Consumption] | type[Provenance]] = {
     "consumption": Consumption,

@@ -116,7 +116,7 @@ Examples:
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
 @click.option("--overwrite", is_flag=True, help="Replace an earlier backup at PATH.")
 @click.option(
-    "--damaged", is_flag=True, help="Also copy damaged pages, to rescue what is left; then check the copy."
+    "--damaged", is_flag=True, help="Also copy damaged pages, to rescue the rest. Check the copy afterwards."
 )
 def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> None:
     """Copy the file of a SQLite store, as it is now, to PATH, beside running readers and writers.
@@ -204,7 +204,7 @@ class _Shown:
         self.show(rows, f"pass {number}: {rows:,} rows, {kind}")
 
     def show(self, rows: int, status: str) -> None:
-        """Show a status on the bar; without a terminal print it at most once in LINE_SECONDS."""
+        """Show a status on the bar. Without a terminal print it at most once in LINE_SECONDS."""
         self._bar.update(rows, status)
         if not self._bar.is_shown and time.monotonic() >= self._next_line:
             print_err(f"fll: {status}")

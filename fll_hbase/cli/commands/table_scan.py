@@ -80,7 +80,7 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
 
 
 def _print_text(views: list[RowView], zone: str, *below: str) -> None:
-    """Print the lines of rows, with room for those `below`; without rows a message on standard error."""
+    """Print the lines of rows, with room for those `below`, or a message on standard error without rows."""
     if views:
         print_page(StoredRows([list(row_lines(view, zone)) for view in views], zone), *below)
     else:

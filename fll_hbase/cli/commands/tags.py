@@ -108,7 +108,7 @@ def list_tags(
     target: Target,
     output_format: str,
 ) -> None:
-    """List the tags of a field or of all fields of a dataset; without names all tags in use.
+    """List the tags of a field or of all fields of a dataset, or all tags in use without names.
 
     With --inherited the window is that of the runs by which a tag is inherited.
     """
@@ -129,7 +129,7 @@ def list_tags(
 def _list(
     client: Connection, namespace: str, name: str, tag_name: str | None, limit: int
 ) -> TableAnswer[Any]:
-    """Return the tags of a dataset; without `namespace` the fields with a tag, or without one all tags."""
+    """Return the tags of a dataset. Without `namespace`, return the fields with a tag, or all tags."""
     if namespace:
         return client.dataset_tags(namespace, name, limit=limit)
     return client.tags(limit=limit) if tag_name is None else client.tagged_fields(tag_name, limit=limit)

@@ -75,7 +75,7 @@ def watch(
 
 
 def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list[Event]]:
-    """Yield the events of a server in lists, each once, oldest first; with `follow` without end."""
+    """Yield the events of a server in lists, each once, oldest first, without end if `follow`."""
     # Documents of one millisecond can arrive after a request about it: the next one is about it again.
     shown: set[Event] = set()
     while True:
@@ -96,7 +96,7 @@ def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list
 
 
 def _datasets(client: Connection, events: Sequence[Event]) -> dict[tuple[str, str], list[Json]]:
-    """Return the datasets of the newest runs of events by namespace and run; in one request.
+    """Return the datasets of the newest runs of events by namespace and run, in one request.
 
     Runs that may not be read are left out, and those that the server does not have any more.
     """

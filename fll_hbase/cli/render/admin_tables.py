@@ -16,9 +16,9 @@ _TAG_COLUMNS = ("tag", "namespace", "name", "field", "at", "by", "description", 
 
 
 def tags_table(rows: Sequence[Row], zone: str) -> RenderableType:
-    """Render tags, with a column for each member that any of them has; without tags a hint."""
+    """Render tags, with a column for each member that any of them has, or a hint without tags."""
     if not rows:
-        return Text("No tags; `fll tag set NS/NAME.FIELD TAG` gives a field one.")
+        return Text("No tags. Add a tag: `fll tag set NS/NAME.FIELD TAG`.")
     shown = [name for name in _TAG_COLUMNS if any(row.get(name) for row in rows)]
     columns: dict[str | Column, Cell] = {name: member(name) for name in shown}
     if "at" in columns:
@@ -28,7 +28,7 @@ def tags_table(rows: Sequence[Row], zone: str) -> RenderableType:
 
 
 def policies_table(policies: Sequence[Row], zone: str) -> RenderableType:
-    """Render policies with what they apply to; without policies a hint."""
+    """Render policies with what they apply to, or a hint without policies."""
     if not policies:
         return Text("No policies; `fll policy set POLICY --max-age 90d --tag TAG` puts one.")
     columns: dict[str | Column, Cell] = {
@@ -42,7 +42,7 @@ def policies_table(policies: Sequence[Row], zone: str) -> RenderableType:
 
 
 def tokens_table(tokens: Sequence[Row], zone: str) -> RenderableType:
-    """Render tokens, without their secrets, which are stored nowhere; without tokens a hint."""
+    """Render tokens, without their secrets, which are stored nowhere, or a hint without tokens."""
     if not tokens:
         return Text("No tokens; `fll token create NAME --role ROLE --namespace PATTERN` makes one.")
     times = {"created": "at", "expires": "expires", "revoked": "revoked"}
@@ -53,7 +53,7 @@ def tokens_table(tokens: Sequence[Row], zone: str) -> RenderableType:
 
 
 def grants_table(subjects: Sequence[Row]) -> RenderableType:
-    """Render the grants of users and groups, a row for each grant; without subjects a hint."""
+    """Render the grants of users and groups, a row for each grant, or a hint without subjects."""
     if not subjects:
         return Text("No grants; `fll grant set user:NAME --role ROLE --namespace PATTERN` gives one.")
     rows = [

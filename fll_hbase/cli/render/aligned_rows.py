@@ -21,7 +21,7 @@ _TIMES = {"startMs": "start", "dayMs": "day", "periodMs": "period from"}
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """The lines of rows; on a terminal they are broken at blanks."""
+    """The lines of rows. On a terminal they are broken at blanks."""
 
     rows: Sequence[Sequence[str]]
     zone: str

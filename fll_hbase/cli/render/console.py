@@ -19,7 +19,7 @@ _UNLIMITED_WIDTH = 1_000_000
 
 def open_console(stream: TextIO) -> Console:
     """Return a console that prints text unchanged, and in a pipe never wraps, truncates or colours it."""
-    # Names such as `[red]` and `:ok:` are not markup and emoji; and rich folds at 80 columns in a pipe.
+    # Names such as `[red]` and `:ok:` are not markup and emoji, and rich folds at 80 columns in a pipe.
     if stream.isatty():
         return Console(file=stream, markup=False, emoji=False, highlight=False)
     return Console(
@@ -42,14 +42,14 @@ def print_renderable(page: RenderableType, screen: Screen | None = None) -> None
 
 
 def print_text(text: str) -> None:
-    """Print lines of a format as they are; on a terminal, names in them move no cursor and hide nothing."""
+    """Print lines of a format as they are. On a terminal, names in them move no cursor and hide nothing."""
     if sys.stdout.isatty():
         text = "\n".join(map(escape_control, text.split("\n")))
     click.echo(text, nl=False)
 
 
 def print_json(body: Any) -> None:
-    """Print the body of an answer byte for byte as the API sends it; on a terminal, escaped within JSON."""
+    """Print the body of an answer byte for byte as the API sends it, on a terminal escaped within JSON."""
     # As bytes, which click writes without the encoding of the terminal or pipe.
     encoded = msgspec.json.encode(body)
     if name_json.HIDDEN_MEMBER in encoded:
@@ -60,7 +60,7 @@ def print_json(body: Any) -> None:
 
 
 def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:
-    """Format a time to the second, or to the millisecond if it is not a whole second; without its zone."""
+    """Format a time to the second, or to the millisecond if it is not a whole second, without its zone."""
     try:
         time = datetime.fromtimestamp(milliseconds // 1000, zone)
     except (OverflowError, ValueError, OSError):

@@ -47,11 +47,11 @@ class FieldGraph:
         )
 
     def into(self, node: str) -> list[Connection]:
-        """Return the connections that end in a node, by its id; empty if there are none."""
+        """Return the connections that end in a node, by its id, empty if there are none."""
         return self._into.get(node, [])
 
     def out_of(self, node: str) -> list[Connection]:
-        """Return the connections that begin in a node, by its id; empty if there are none."""
+        """Return the connections that begin in a node, by its id, empty if there are none."""
         return self._out_of.get(node, [])
 
     def producers(self, node: str) -> Iterator[Step]:
@@ -104,7 +104,7 @@ class FieldGraph:
         return [_name(dataset) for dataset in self.nodes[node].destinations()]
 
     def source(self, node: str) -> str:
-        """Return the dataset that a node was read from; empty if an operation produced it."""
+        """Return the dataset that a node was read from, empty if an operation produced it."""
         return _name(self.nodes[node].source_end_point)
 
     def label(self, node: str) -> str:
@@ -128,12 +128,12 @@ class FieldGraph:
 
 
 def _origin(node: str) -> str:
-    """Return the operation of a node id `<operation>.<field>`; for `hidden-1` the text `hidden 1`."""
+    """Return the operation of a node id `<operation>.<field>`, for `hidden-1` the text `hidden 1`."""
     # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E. The
     # node of a hidden dataset, `hidden-1`, has none.
     return node.rpartition(".")[0] if "." in node else node.replace("-", " ")
 
 
 def _name(dataset: DatasetName | None) -> str:
-    """Return a dataset as escaped text `namespace/name`; empty for None."""
+    """Return a dataset as escaped text `namespace/name`, empty for None."""
     return escape_control(str(dataset or ""))

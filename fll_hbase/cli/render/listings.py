@@ -59,7 +59,7 @@ def _program(program: Row) -> str:
 
 
 def names_table(answer: TableAnswer[Any], zone: str) -> RenderableType:
-    """Render names of the catalogue, with a column for each member that any row has; without rows a hint."""
+    """Render names of the catalogue, with a column for each member that any row has, a hint without rows."""
     columns = [name for name in answer.columns if any(row[name] not in (None, "") for row in answer)]
     times = answer.shape.times
     titles = [f"{name} ({zone})" if name in times else name for name in columns]
@@ -154,7 +154,7 @@ def _listed(names: Iterable[str]) -> Prose:
 
 
 def _time(milliseconds: int | None, zone: str) -> CellText:
-    """Return a time to the minute; empty for None."""
+    """Return a time to the minute, empty for None."""
     return "" if milliseconds is None else Moment(milliseconds, zone, to_minute=True)
 
 

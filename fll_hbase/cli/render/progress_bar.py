@@ -36,7 +36,7 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(total: int | None) -> Iterator[ProgressBar]:
-    """Show a bar on standard error if it is a terminal; without a total it only shows activity."""
+    """Show a bar on standard error if it is a terminal. Without a total it only shows activity."""
     console = open_console(sys.stderr)
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[status]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

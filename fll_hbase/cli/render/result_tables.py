@@ -92,12 +92,12 @@ Cell: TypeAlias = Callable[[Row], CellText]
 
 
 def member(name: str) -> Cell:
-    """Return a function from a row to one of its members as text; empty for a row without it."""
+    """Return a function from a row to one of its members as text, empty for a row without it."""
     return lambda row: "" if row.get(name) is None else str(row[name])
 
 
 def time_of(name: str, zone: str = UTC_NAME, *, to_minute: bool = False) -> Cell:
-    """Return what shows a time of a row in milliseconds since 1970; "" for a row without it."""
+    """Return what shows a time of a row in milliseconds since 1970, or "" for a row without it."""
     return lambda row: "" if row.get(name) is None else Moment(row[name], zone, to_minute)
 
 
@@ -112,7 +112,7 @@ def rows_table(rows: Iterable[Row], columns: Mapping[str | Column, Cell]) -> Tex
 
 
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells padded to widths, as one line without blanks at its end; empty for a row without cells."""
+    """Return cells padded to widths, as one line without blanks at its end, empty for a row without cells."""
     # Not strict: a row without cells is an empty line.
     padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
     return _GAP.join(padded).rstrip()
@@ -154,7 +154,7 @@ def runs_table(
 def programs_table(
     programs: Sequence[Row], window: WindowText, note: str = "", *, subject: str = ""
 ) -> RenderableType:
-    """Render programs of a `subject` in the order of the answer; without any a message with the `note`."""
+    """Render programs of a `subject` in the order of the answer, or a message with the `note`."""
     if not programs:
         return empty_message(window, note)
     columns: dict[str | Column, Cell] = {
@@ -170,7 +170,7 @@ def _titled(title: str, window: WindowText, table: TextTable) -> RenderableType:
 
 
 def search_table(hits: Sequence[Row], text: str) -> RenderableType:
-    """Render search results; without any a message with the `text` that was searched."""
+    """Render search results, or a message with the `text` that was searched."""
     if not hits:
         return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
     return rows_table(hits, {name: member(name) for name in ("namespace", "name", "field")})

@@ -207,7 +207,7 @@ def _without_constants(grid: _Grid) -> _Grid:
 
 
 def _widths(grid: _Grid, width: int) -> list[int] | None:
-    """Return widths of columns that fit a terminal, those of sentences as there is room; None for none."""
+    """Return widths of columns that fit a terminal, those of sentences as there is room, or None for none."""
     least, most = [], []
     for number, column in enumerate(grid.columns):
         title = grid.title_width(column)
@@ -341,7 +341,7 @@ def _stacked(grid: _Grid, width: int) -> Block:
 def _group_lines(
     cells: Sequence[str], groups: Sequence[Sequence[int]], widths: Sequence[int]
 ) -> Iterator[str]:
-    """Yield a line for each group of columns that has any text; those after the first are indented."""
+    """Yield a line for each group of columns that has any text. Those after the first are indented."""
     for index, group in enumerate(groups):
         texts = [[cells[number]] for number in group]
         for line in _side_by_side(texts, [widths[number] for number in group], _GAPS[1]):

@@ -49,7 +49,7 @@ def describe_window(window: WindowText) -> str:
     """Return a window for people: times as dates with their zone, texts that are no times as they are."""
     start, end = (_describe(text, window.zone) for text in (window.start, window.end))
     suffix = f" {UTC_NAME}"
-    # Once is enough; in other zones each end has its offset.
+    # Once is enough. In other zones each end has its offset.
     return f"{start.removesuffix(suffix)} to {end}" if end.endswith(suffix) else f"{start} to {end}"
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class LocalClient(Connection):
     """Client of a store in this process; `close` closes the store if it is `owned`.
 
-    `clock` returns the `now` of windows in milliseconds since 1970; it is called once for each query.
+    `clock` returns the `now` of windows in milliseconds since 1970. It is called once for each query.
     """
 
     def __init__(

@@ -206,7 +206,7 @@ class HttpSession:
         self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
     ) -> requests.Response:
         """Send a request with retries; return a response below 300. Raises Unanswered or its error."""
-        # By default quote() keeps `/`: the name `a/b` would become two segments (docs/develop/decisions/0009).
+        # By default quote() keeps `/`: the name `a/b` would become two segments (decision 0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
         self._is_wait_reported = False
         retrying = self._policy.retrying(Unanswered, before_wait=self._report_wait)
@@ -239,7 +239,7 @@ class HttpSession:
             ) from error
         except _INVALID_URL as error:
             raise ConfigurationError(
-                f"{self._displayed_url()!r} is not the URL of a server; one looks like http://host:port"
+                f"{self._displayed_url()!r} is not the URL of a server: expected http://host:port"
             ) from error
         except requests.ReadTimeout as error:
             seconds = f"{self._wait_seconds():g} s"
@@ -332,14 +332,14 @@ class HttpSession:
 
 
 class _BearerToken(requests.auth.AuthBase):
-    """Adds a token to requests; as `auth` it has priority over the user of a URL and over `.netrc`."""
+    """Adds a token to requests. As `auth` it has priority over the user of a URL and over `.netrc`."""
 
     def __init__(self, token: str) -> None:
         """Keep the token without blanks around it. Raises ConfigurationError if no header can have it."""
         # A file with a token mostly ends with a line feed. The text of the error must not show the token.
         self._token = token.strip()
         if not _TOKEN.fullmatch(self._token):
-            raise ConfigurationError("FLL_TOKEN is not a token: it has characters that no token has")
+            raise ConfigurationError("FLL_TOKEN contains characters that are invalid in a token")
 
     def __call__(self, prepared: requests.PreparedRequest) -> requests.PreparedRequest:
         """Set the Authorization header of a request; return the same request."""
@@ -377,7 +377,7 @@ def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
 
 
 def _retry_after_seconds(response: requests.Response) -> float:
-    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3); 0 for anything else."""
+    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3), or 0 for anything else."""
     # isdigit() alone accepts digits such as `²`, which float() refuses.
     value = response.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():

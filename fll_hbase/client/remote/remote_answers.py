@@ -47,18 +47,18 @@ def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
 
 
 def retained_from_ms(response: requests.Response) -> int | None:
-    """Return the retention horizon that a response names, in milliseconds since 1970; None without one."""
+    """Return the retention horizon that a response names, in milliseconds since 1970, or None without one."""
     return _header_ms(response, "Retained-From")
 
 
 def _window(response: requests.Response) -> Window | None:
-    """Return the window that a response names in headers; None unless it names both ends."""
+    """Return the window that a response names in headers, or None unless it names both ends."""
     start_ms, stop_ms = (_header_ms(response, f"Window-{end}") for end in ("Start", "End"))
     return None if start_ms is None or stop_ms is None else Window(start_ms, stop_ms)
 
 
 def _header_ms(response: requests.Response, name: str) -> int | None:
-    """Return a header in seconds with three decimals as milliseconds; None without it or in another form."""
+    """Return a header in seconds with three decimals as milliseconds, None without it or in another form."""
     header = response.headers.get(name, "")
     seconds, _, decimals = header.partition(".")
     # Digits and not a float, which has too few of them for the milliseconds of late starts.

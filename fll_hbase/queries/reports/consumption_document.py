@@ -32,13 +32,13 @@ LEGEND = {
     " its value is not taken",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
     "Unused too": "beside the runs that used it, some run read the field before and did not use it",
-    LAST_STEP: "the operations between a field and the one before it on its way, `copied` without any; where"
-    " there are several ways, the newest is first, and ` | ` is between them",
+    LAST_STEP: "the operations between a field and the preceding field of a path, or `copied` if there are"
+    " none. ` | ` separates several paths, the newest first",
     VALUE: VALUE_LEGEND,
     "By way of": "the fields between, in the direction of the data",
-    "Failed": "runs that failed or were aborted: they read; what they made is in the report only if that says"
-    " so at its top",
-    "What lineage cannot know": "whether data was deleted since it was written, who looked at it without a"
+    "Failed": "runs that failed or were aborted. They count as readers; fields that they derived are in the"
+    " report only if the top of the report says so",
+    "What lineage cannot know": "whether data was deleted later, who read it without a"
     " recorded run, and how much a failed run wrote before it ended",
 }
 

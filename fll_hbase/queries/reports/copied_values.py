@@ -42,7 +42,7 @@ class CopiedValues:
         self._may_be_computed = _reached((far for near, far in edges if edges[near, far] != {COPY}), edges)
 
     def kind(self, field: DatasetField) -> ValueKind | None:
-        """Return the kind of a field's value; None if it is not known."""
+        """Return the kind of a field's value, or None if it is not known."""
         if field in self._copied:
             return "mixed" if field in self._may_be_computed or not self._is_complete else "copied"
         return "operations" if self._is_complete and field not in self._may_be_copied else None

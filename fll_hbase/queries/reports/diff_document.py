@@ -127,7 +127,7 @@ def _window_text(window: Window, stamp: Stamp) -> str:
 
 
 def _limits(body: Json, stamp: Stamp, comparison: Comparison) -> Iterator[str]:
-    """Yield what limits a diff; where runs were deleted, also what that means for its changes."""
+    """Yield what limits a diff. Where runs were deleted, also what that means for its changes."""
     yield from warnings(body, stamp)
     if "retainedFrom" not in body:
         return
@@ -228,6 +228,6 @@ def _digests(diffs: Iterable[tuple[str, Json]]) -> Section:
 
 
 def _node_text(node: str) -> str:
-    """Return a node of a link as its field and its operation; one of a hidden dataset by its number."""
+    """Return a node of a link as its field and its operation, or the number of a hidden dataset."""
     origin, name = parse_node_id(node)
     return f"{name} of {origin}" if origin else name

@@ -54,7 +54,7 @@ def field_verdict(body: Json) -> Sequence[str]:
     """Return what was gained and lost: numbers, names of operations, and whether one window has nothing."""
     counts = "; ".join(text for kind in KINDS if (text := counts_text(body, kind, noun=kind.noun)))
     if not counts:
-        return [_no_difference(body, "it was made in the same ways in both windows")]
+        return [_no_difference(body, "the derivations in both windows are the same")]
     absent = absent_text(body) if is_complete(body) else ""
     sentences = [f"{counts}.", absent or common_text(body)]
     operations = operations_text(body)
@@ -109,7 +109,7 @@ def operation_text(operation: Json) -> str:
 
 
 def operations_text(diff: Json) -> str:
-    """Return the names of operations: `Operations that are new: a; changed: b`; "" for none."""
+    """Return the names of operations: `Operations that are new: a; changed: b`, or "" for none."""
     gained, lost = (_by_name(diff[change]["operations"]) for change in _CHANGES)
     names = {
         "new": [name for name in gained if name not in lost],

@@ -49,7 +49,7 @@ PART_HELP = "The part of the report that is returned as CSV"
 
 @dataclass(frozen=True)
 class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
-    """A report about a field; without `causal`, runs count whatever their order is."""
+    """A report about a field. Without `causal`, runs count whatever their order is."""
 
     limits_in_headers: ClassVar[bool] = True
     formats: ClassVar[Mapping[str, Callable[..., str]]] = {
@@ -61,9 +61,9 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
     namespace: Annotated[str, About("Namespace of the dataset", minimum=1)]
     name: Annotated[str, About("Name of the dataset", name="endpoint", minimum=1)]
     field: Annotated[str, About("Name of the field", minimum=1)]
-    causal: Annotated[
-        bool, About("Only what a value can have taken, by the starts of the runs on its way")
-    ] = dataclasses.field(default=True, kw_only=True)
+    causal: Annotated[bool, About("Follow an edge only if the upstream run started first")] = (
+        dataclasses.field(default=True, kw_only=True)
+    )
 
     def part_text(self, part: str, media_type: str, body: Any, window: Window, *, stamp: Stamp) -> str:
         """Return the report as a page to print, or a part of it as CSV."""

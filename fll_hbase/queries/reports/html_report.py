@@ -112,7 +112,7 @@ def _definitions(items: Mapping[str, str]) -> Iterator[str]:
 
 
 def _section(section: Section, prefix: str = "") -> Iterator[str]:
-    """Yield, in HTML, a table below its title; without rows the title alone."""
+    """Yield, in HTML, a table below its title, or the title alone without rows."""
     yield f"<h2>{escape(prefix + section.title)}</h2>\n"
     if section.rows and section.note:
         yield f'<p class="note">{_prose(section.note)}</p>\n'

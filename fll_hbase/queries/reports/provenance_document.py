@@ -26,8 +26,8 @@ from fll_hbase.runtime.json_types import Json
 
 LEGEND = {
     "True source": "a field that no run of the window made from another one",
-    FIRST_STEP: "the operations between a field and the next one on its way, `copied` without any; where"
-    " there are several ways, the newest is first, and ` | ` is between them",
+    FIRST_STEP: "the operations between a field and the next field of a path, or `copied` if there are"
+    " none. ` | ` separates several paths, the newest first",
     VALUE: VALUE_LEGEND,
     "By way of": "the fields between, in the direction of the data",
     "Shapes it": "the field decides which rows or groups there are, its value is not taken",
@@ -120,7 +120,7 @@ def _way(
 
 
 def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
-    """Yield in words what each way has that the one before it had not; both the newest first."""
+    """Yield in words what each way has that the one before it had not. Both the newest first."""
     for number, (newer, older) in enumerate(pairwise(ways)):
         texts = [
             *_listed("new", newer, older),

@@ -156,7 +156,7 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
 
 
 def hop_text(hops: Iterable[Hop]) -> str:
-    """Return what the operations of each way do, in their own words, else their names; `copied` without any.
+    """Return what the operations of each way do, in their own words, else their names, `copied` without any.
 
     Distinct ways are joined by ` | `, the newest first: one may hash what another one copies.
     """

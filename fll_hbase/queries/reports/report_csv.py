@@ -91,7 +91,7 @@ def to_csv(body: Json, member: str, *, causal: bool) -> str:
 
 
 def tags_text(item: Json) -> str:
-    """Return the tags of a field as one cell; in JSON names that contain `;` are apart."""
+    """Return the tags of a field as one cell. In JSON names that contain `;` are apart."""
     return ";".join(item.get("tags", ()))
 
 

@@ -15,9 +15,9 @@ from fll_hbase.runtime.json_types import Json
 
 FIRST_STEP, LAST_STEP, VALUE = "First step", "Last step", "Value"
 VALUE_LEGEND = (
-    "over all paths: `copied`, every step copies the value; `mixed`, every step of at least one path does,"
-    " others do not or are not known; `operations`, every path has some: what they do says whether the value"
-    " can still be read; empty if that is not known"
+    "`copied`: every step of every path copies the value. `mixed`: every step of at least one path copies it."
+    " `operations`: every path has operations, which decide whether the value can still be read. Empty:"
+    " unknown"
 )
 TAGS, FAILED_RUNS = "Tags", "Failed runs"
 OPTIONAL = frozenset({TAGS, VALUE})
@@ -35,11 +35,9 @@ DESCRIPTIONS = ("Description", "Dataset description")
 """Facts that one screen of a terminal has no room for."""
 
 DESCRIPTION_MAX = 300
-"""Characters of the description of a dataset; one that is cut ends with `…`."""
+"""Characters of the description of a dataset. One that is cut ends with `…`."""
 
-_TAGS_HELP = (
-    "the field's own tags when the report was made; those of the fields that it is made of are not repeated"
-)
+_TAGS_HELP = "the field's own tags when the report was made, without the tags of its source fields"
 
 NAMES_MAX = 20
 """Names that a sentence about a change lists."""
@@ -62,7 +60,7 @@ class Stamp:
     zone: str = "UTC"
 
     def time(self, milliseconds: int) -> str:
-        """Return a time to the second in the zone; as a number beyond the year 9999."""
+        """Return a time to the second in the zone, or a number beyond the year 9999."""
         try:
             moment = datetime.fromtimestamp(milliseconds // 1000, UTC).astimezone(ZoneInfo(self.zone))
         except (OverflowError, ValueError, OSError):
@@ -109,7 +107,7 @@ def window_facts(start_ms: int, stop_ms: int, stamp: Stamp, *, failed: bool = Fa
         "Runs that started from": f"{stamp.time(start_ms)} {stamp.zone}" if start_ms else FIRST_RUN,
         "until, not included": f"{stamp.time(stop_ms)} {stamp.zone}",
     }
-    return {**ends, "Failed runs": "what they made is included"} if failed else ends
+    return {**ends, "Failed runs": "fields that they derived are included"} if failed else ends
 
 
 def subject_facts(field: Json) -> dict[str, str]:
@@ -139,13 +137,13 @@ def warnings(body: Json, stamp: Stamp) -> Iterator[str]:
         yield f"This report is not complete. Limits that cut it: {', '.join(limits)}."
     if HIDDEN in body.get("truncatedBy", ()):
         yield (
-            "This report is not complete: who asked for it may not see some names. Each `hidden` with a"
-            " number is one dataset or one program; what is made of it further on is not known here."
+            "This report is not complete, as its reader may not see some names. Each `hidden` with a number"
+            " is one dataset or one program. The report does not follow lineage beyond hidden datasets."
         )
     if "retainedFrom" in body:
         yield (
             f"Runs before {stamp.time(body['retainedFrom'])} {stamp.zone} may have been deleted from the"
-            " store. What they read and wrote is not in this report, nor whether their data still exists."
+            " store. The report contains neither their reads and writes nor whether their data still exists."
         )
     for relation in body.get("unknown", ()):
         source, destination = (name_json.text(relation[end]) for end in ("source", "destination"))
@@ -213,7 +211,7 @@ def program_text(program: Json) -> str:
 
 
 def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Section:
-    """Return programs with their numbers of runs as a table; those with failed runs alone are marked."""
+    """Return programs with their numbers of runs as a table. Those with failed runs alone are marked."""
     rows = [
         [
             program_text(program) + (" (failed runs only)" if program.get("failedOnly") else ""),

@@ -26,7 +26,7 @@ from fll_hbase.runtime.json_types import Json
 LEGEND = {
     "Older than the policy allows": "a run that started before the cut-off wrote the field",
     "No older run is known": "no recorded run before the cut-off wrote the field",
-    "What lineage cannot know": "whether data was deleted since it was written, and what runs wrote that"
+    "What lineage cannot know": "whether data was deleted later, and writes of runs that"
     " failed or were not recorded",
 }
 _SPAN = ("Runs", "Oldest run", "Newest run")

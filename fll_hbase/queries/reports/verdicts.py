@@ -39,7 +39,7 @@ def consumption_verdict(
     shaped = [field for field in ordered if field.influence != "direct"]
     if ordered:
         wholes = sum(field.field == WHOLE_DATASET for field in shaped)
-        rows = f" ({wholes:,} of them datasets: which rows they have)" if wholes else ""
+        rows = f" ({wholes:,} of them datasets, by their rows)" if wholes else ""
         are = "is" if values == 1 else "are"
         copied = sum(field.value in ("copied", "mixed") for field in ordered)
         unchanged = f" ({copied:,} of them copies)" if copied else ""
@@ -51,10 +51,12 @@ def consumption_verdict(
         sentences.append("No field is known that was made of it.")
     sentences += _not_in_order(derived)
     if failed and not with_failed:
-        sentences.append("What failed runs made is left out.")
+        sentences.append("Results of failed runs are left out.")
     ends = {str(relation.destination) for relation in unknown}
     if ends:
-        sentences.append(f"Of {count_text(len(ends), 'dataset')} it is not known which columns come from it.")
+        sentences.append(
+            f"In {count_text(len(ends), 'dataset')}, the columns that come from the field are unknown."
+        )
     return " ".join(sentences)
 
 
@@ -70,7 +72,7 @@ def provenance_verdict(
     """Return how many sources a field has, in which datasets, and in how many ways it was made."""
     if not ways:
         return "No run of the window wrote it."
-    ways_text = f"It was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
+    ways_text = f"The field was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
     ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream])])
     ordered = [field for field in sources if field.in_order]
     if ordered:
@@ -78,12 +80,13 @@ def provenance_verdict(
         shown = datasets if len(datasets) <= DATASETS_NAMED else [count_text(len(datasets), "dataset")]
         shaping = sum(field.influence != "direct" for field in ordered)
         shaped = f"; {shaping:,} of them only shape it" if shaping else ""
-        return f"It has {count_text(len(ordered), 'true source')} in {', '.join(shown)}{shaped}. {ways_text}"
+        true_sources = count_text(len(ordered), "true source")
+        return f"The field has {true_sources} in {', '.join(shown)}{shaped}. {ways_text}"
     if unknown:
-        return f"No source field is known: datasets lead to it whose columns are not known. {ways_text}"
+        return f"No source field is known: datasets with unknown columns lead to it. {ways_text}"
     if cut:
         return f"No source was found before a limit cut the search. {ways_text}"
-    return f"It has no source: its operations generate it. {ways_text}"
+    return f"The field has no source: operations generate it. {ways_text}"
 
 
 def _not_in_order(fields: Sequence[ReachedField]) -> list[str]:

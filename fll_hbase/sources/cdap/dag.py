@@ -26,7 +26,7 @@ def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
     """Yield an error for each part of the config that is not a valid pipeline, none for a valid one.
 
     Errors are a repeated name of a stage, or of an operation in a stage; a connection from or to an unknown
-    stage; a cycle; and no stage that reads, or none that writes. A stage without connections is valid.
+    stage; a cycle, and no stage that reads, or none that writes. A stage without connections is valid.
     """
     yield from _repeated_names(pipeline.stages, "a pipeline")
     for stage in pipeline.stages:
@@ -84,7 +84,7 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
         for member, name in (("from", connection.origin), ("to", connection.target)):
             if name not in names:
                 path = child_path(connection.path, member)
-                yield FieldError(path, f"{name!r} is no stage of this pipeline")
+                yield FieldError(path, f"{name!r} is not a stage of this pipeline")
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:

@@ -89,7 +89,7 @@ def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
 
 
 def _merge_origins(flows: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]:
-    """Return the origins of each field in several flows; where they differ, the union in order."""
+    """Return the origins of each field in several flows. Where they differ, the union in order."""
     first: dict[str, Origins] = {}
     several: dict[str, dict[InputField, None]] = {}
     for origins_by_name in flows:
@@ -107,7 +107,7 @@ class FlattenState:
 
     def __init__(self, order: StageOrder) -> None:
         """Start without operations; the limit of implied inputs grows with the fields that stages declare."""
-        # Stages share one schema object if their text is the same; it counts once.
+        # Stages share one schema object if their text is the same. It counts once.
         schemas = {id(stage.schema): stage.schema for stage in order.stages if stage.schema}
         fields = sum(len(schema.types) for schema in schemas.values())
         fields += sum(len(operation.outputs) for stage in order.stages for operation in stage.operations)
@@ -129,9 +129,8 @@ class FlattenState:
         self._inputs_left -= count
         if self._inputs_left < 0:
             raise TooLarge(
-                "sinks and stages without operations have too many inputs that no operation names: more than "
-                f"{IMPLIED_INPUTS_MAX} beyond those of schemas; give them operations, or record the pipeline "
-                "in parts"
+                "sinks and stages without operations have too many inputs that no operation or schema names: "
+                f"more than {IMPLIED_INPUTS_MAX}; give them operations, or record the pipeline in parts"
             )
 
     def _count_copies(self, count: int) -> None:
@@ -159,7 +158,7 @@ class FlattenState:
             self._open_writes.add(write.name)
 
     def mark_schema_unknown(self, read: str) -> None:
-        """Mark a READ, by its name, whose fields are not known; those requested of it become its outputs."""
+        """Mark a READ, by its name, whose fields are not known. Those requested of it become its outputs."""
         self._requested[read] = {}
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
@@ -174,7 +173,7 @@ class FlattenState:
         self.warnings.append(FieldError(path, detail))
 
     def preceding_flows(self, stage: Stage) -> dict[str, FieldFlow]:
-        """Return by stage the fields that lead to a stage; they must not be changed."""
+        """Return by stage the fields that lead to a stage. They must not be changed."""
         return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:

@@ -61,7 +61,7 @@ class Macros:
         return self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
-        """Replace the macros of a text, the innermost first; those without a value become ""."""
+        """Replace the macros of a text, the innermost first. Those without a value become ""."""
         if "$" not in text and "\\}" not in text:
             return ResolvedText(text)
         stack = [_Macro()]
@@ -132,12 +132,12 @@ class MacroValues:
         return resolved.text
 
     def text(self, text: str) -> str:
-        """Return a text with its macros replaced; as it is written if one of them is unresolved."""
+        """Return a text with its macros replaced, as it is written if one of them is unresolved."""
         resolved = self._macros.resolve(text)
         return text if resolved.unresolved else resolved.text
 
     def schema(self, part: Part) -> Schema | None:
-        """Return the schema of an object or JSON text with macros; None if absent or (warned) unreadable."""
+        """Return the schema of an object or JSON text with macros, None if absent or (warned) unreadable."""
         if part.value is None or part.value == "":
             return None
         if part.is_object:
@@ -177,7 +177,7 @@ class MacroValues:
 
 
 def _schema_or_warning(schema: Schema | InvalidSchema, part: Part) -> Schema | None:
-    """Return a schema; for an error None, and add a warning with it at `part`."""
+    """Return a schema. For an error None, and add a warning with it at `part`."""
     if isinstance(schema, Schema):
         return schema
     part.warning(f"no schema of a record: {schema}; the fields are not known")

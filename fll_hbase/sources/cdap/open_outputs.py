@@ -105,7 +105,7 @@ class _Resolution:
         return True
 
     def finish(self) -> tuple[StageOperation, ...]:
-        """Return all operations with the outputs found for open ones; one without any is left out."""
+        """Return all operations with the outputs found for open ones. One without any is left out."""
         for source in self._open:
             operation = self._resolved[source.number]
             outputs = (*operation.outputs, *map(Field, source.outputs))
@@ -139,7 +139,7 @@ class _Resolution:
         # Of operations that parse each other's outputs, the first one stands for all.
         candidates = [item for item in self._open if not item.prefix and item.number == item.root]
         if len(candidates) > 1 or (candidates and not self._is_complete):
-            raise NotImplied(f"which operation makes {name[:100]!r} depends on data")
+            raise NotImplied(f"the operation that makes {name[:100]!r} depends on data")
         return candidates[0] if candidates else None
 
     def _change_names(self, operation: StageOperation, change: NameChange) -> None:

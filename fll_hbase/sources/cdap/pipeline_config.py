@@ -196,7 +196,7 @@ class _ConfigReader:
         return Dataset(self._namespace, name or stage_name), ""
 
     def _read_schema(self, part: Part, properties: Part) -> Schema | None:
-        """Read the first readable schema, of `outputSchema` or the plugin's properties; None without."""
+        """Read the first readable schema, of `outputSchema` or the plugin's properties, or None without."""
         output = part.member("outputSchema")
         if isinstance(output.value, list):
             listed = next((item.get("schema") for item in output.listed() if item.is_object), None)

@@ -50,7 +50,7 @@ class PluginProperties:
         self._connection = _CONNECTION.fullmatch(connection)
 
     def dataset_name(self) -> str:
-        """Return the name of what the plugin reads or writes; "" if no property names it."""
+        """Return the name of what the plugin reads or writes, or "" if no property names it."""
         if path := self._value("path"):
             bucket = _GCS.fullmatch(path if "://" in path or self._plugin[:3] != "GCS" else f"gs://{path}")
             return f"gcs:{bucket[1]}.{bucket[2].rstrip('/')}" if bucket else _CREDENTIALS.sub("//", path)
@@ -77,7 +77,7 @@ class PluginProperties:
         return ".".join(filter(None, (self._server() or ".".join(parts), *names)))
 
     def query(self, namespace: str, fields: Sequence[str]) -> PluginQuery | None:
-        """Return the query of a database that the plugin reads; None if there is none.
+        """Return the query of a database that the plugin reads, or None if there is none.
 
         `fields` are those of the stage's schema: what `*` of the only table is. Raises LineageError for a
         query that cannot be read.
@@ -102,7 +102,7 @@ class PluginProperties:
         return replace(read, source=Dataset(read.source.namespace, self.in_place(read.source.name)))
 
     def _server(self) -> str:
-        """Return server and database of the connection, without credentials and options; "" if unknown."""
+        """Return server and database of the connection, without credentials and options, or "" if unknown."""
         if host := self._value("host"):
             port = f":{self._value('port')}" if self._value("port") else ""
             return _server_name(f"{self._plugin.lower()}://{host}{port}", self._value("database"))

@@ -26,7 +26,7 @@ PASSING_PLUGINS = {
 
 
 def implied_operations(plugin: str, properties: Mapping[str, str], path: str) -> tuple[StageOperation, ...]:
-    """Return the operations of a stage at a JSON path; none for a plugin that is not one of CDAP's.
+    """Return the operations of a stage at a JSON path, or none for a plugin that is not one of CDAP's.
 
     Raises NotImplied for properties that cannot be read, or whose effect depends on data.
     """
@@ -70,7 +70,7 @@ def _selected_field(item: str) -> tuple[str, str]:
     has_alias = len(words) == 3 and words[1].lower() == "as"
     source = words[0] if has_alias else item
     if "." not in source:
-        raise NotImplied(f"{item[:100]!r} in `selectedFields` is no `stage.field` or `stage.field as name`")
+        raise NotImplied(f"{item[:100]!r} in `selectedFields` must be `stage.field` or `stage.field as name`")
     return source, words[2] if has_alias else source.rpartition(".")[2]
 
 
@@ -145,7 +145,7 @@ def _denormalize(properties: Properties) -> Iterator[StageOperation]:
     ]
     aliased = [aliases.get(output, output) for output in outputs]
     if value in aliased or name in aliased:
-        raise NotImplied("`outputFields` has the name of a field that it is made of")
+        raise NotImplied("`outputFields` repeats the name of a source field")
     for output in aliased:
         yield properties.transform("denormalize", [StageInput(value), *others], [Field(output)])
     yield properties.keep([key, *aliased])

@@ -21,7 +21,7 @@ JOINED_INPUTS_MAX = 50_000
 """Fields times keys of a join, or aggregates times group fields; a short config could imply very many."""
 
 QUOTED = r"""'(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)"""
-"""Pattern of a text in quotes; one that is not closed goes to the end, so that a search is linear."""
+"""Pattern of a text in quotes. One that is not closed goes to the end, so that a search is linear."""
 _TEXTS = re.compile(QUOTED)
 _NAMES = re.compile(r"(?<![\w.$])[A-Za-z_]\w*(?!\w)(?!\s*\(|:\w+\s*\()")
 _RESERVED = {
@@ -32,7 +32,7 @@ _RESERVED = {
 _LOCAL = re.compile(r"\bvar\s+(\w+)")
 
 
-NOT_KNOWN = "what the stage does is not known from it"
+NOT_KNOWN = "the operations of the stage are unknown"
 """Follows the reason in the warning of a stage whose properties are not understood."""
 
 
@@ -68,7 +68,7 @@ class Properties:
         for item in items:
             if len(item) != length or not all(item):
                 example = ":".join("abc"[:length])
-                raise NotImplied(f"{':'.join(item)[:100]!r} in `{name}` is no item such as `{example}`")
+                raise NotImplied(f"{':'.join(item)[:100]!r} in `{name}` is not an item such as `{example}`")
         return items
 
     def transform(
@@ -80,7 +80,7 @@ class Properties:
         drops: bool = False,
         open_prefix: str | None = None,
     ) -> StageOperation:
-        """Return an operation; with `drops`, no later operation or stage receives its inputs."""
+        """Return an operation. With `drops`, no later operation or stage receives its inputs."""
         dropped = tuple(item.name for item in inputs) if drops else ()
         return self._operation(
             name, inputs=tuple(inputs), outputs=tuple(outputs), dropped=dropped, open_prefix=open_prefix

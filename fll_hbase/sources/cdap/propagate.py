@@ -48,7 +48,7 @@ class InputResolver:
         )
         self.flow = state.fields_entering(stage, self._flows, merge=not self.joins)
         if self.joins and stage.operations:
-            # A join hands on what its operations output; which other fields pass is not known.
+            # A join hands on what its operations output, which other fields pass is not known.
             self.flow.present, self.flow.is_complete = {}, False
 
     @property
@@ -57,7 +57,7 @@ class InputResolver:
         return not self._flows
 
     def is_available(self, name: str) -> bool:
-        """Return whether `field` or `stage.field`, also of a record, reaches the stage; True if unknown."""
+        """Return whether `field` or `stage.field`, also of a record, reaches the stage, True if unknown."""
         flow, field_name = self._locate(name)
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 
@@ -101,7 +101,7 @@ class InputResolver:
         return self.flow, name if name in self.flow.origins else qualified[1]
 
     def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
-        """Split a name into a preceding stage's flow and a field, both maybe with dots; None if none fits."""
+        """Split a name into a preceding stage's flow and a field, both maybe with dots, None if none fits."""
         match = None
         dot = name.find(".")
         while dot != -1:
@@ -132,7 +132,7 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply operations of the stage, and those its role implies; then restrict its fields to its schema.
+        """Apply operations of the stage, and those its role implies, then restrict its fields to its schema.
 
         A source always reads and a sink always writes; other stages pass fields on if they declare nothing.
         """
@@ -195,14 +195,14 @@ class StagePropagation:
                 self._state.add_write(write, self.flow)
 
     def _add_read(self, read: Read) -> None:
-        """Add a READ and its outputs; without outputs, warn that its fields are unknown."""
+        """Add a READ and its outputs. Without outputs, warn that its fields are unknown."""
         name = self._state.add_operation(read)
         self.flow.reads = (*self.flow.reads, name)
         if not read.outputs:
             self._state.mark_schema_unknown(name)
             self.flow.open_reads = (*self.flow.open_reads, name)
             self.flow.is_complete = False
-            self._warn("the fields of what it reads are not known; recorded are those that stages name")
+            self._warn("the fields of the source are unknown; only fields that stages name are recorded")
         self._add_outputs(name, read.outputs)
 
     def _add_implied_read(self) -> None:
@@ -233,7 +233,7 @@ class StagePropagation:
         if missing or not all(read.outputs for read in reads):
             self.flow.has_unknown, self.flow.is_complete = True, bool(types)
             self._add_outputs("", map(Field, missing))
-            self._warn(f"what its query makes {_list(missing) or 'of some tables'} of is not known")
+            self._warn(f"the sources of {_list(missing) or 'some tables'} in the query are unknown")
 
     def _add_transform(self, operation: StageOperation) -> None:
         """Add a TRANSFORM and remove dropped fields; outputs of unknown inputs alone have no origin."""
@@ -300,7 +300,7 @@ class StagePropagation:
             origins = self._inputs.origins(name)
             self._touched.update((name, *self.flow.records.get(name, ())))
             if not origins:
-                self._state.warn(operation.path, f"no stage before is known to make {name!r}; left out")
+                self._state.warn(operation.path, f"field {name!r} comes from no preceding stage; ignored")
             elif operation.name in self._lint.unknown_inputs.get(name, ()):
                 detail = f"{name!r} is neither among the fields that reach the stage nor made by it before"
                 operations = _list(origin.origin for origin in origins)
@@ -323,7 +323,9 @@ class StagePropagation:
             self._warn("declares no operations: fields of its schema are taken to pass unchanged")
         # Equal names in and out: the likeliest meaning is that nothing changes.
         elif flow.present.keys() == schema.types.keys():
-            self._warn("declares no operations, and its schema is what reaches it: taken to pass unchanged")
+            self._warn(
+                "declares no operations, and its schema equals its input: fields are taken to pass unchanged"
+            )
         elif inputs := flow.origins_of(flow.present):
             self._warn("declares no operations: each field of its schema is taken to be made of all it gets")
             # All fields that reach the stage, again in each such stage: a short config can imply very many.
@@ -340,9 +342,9 @@ class StagePropagation:
         inputs = tuple(chain.from_iterable(origins.values()))
         self._state.count_inputs(len(inputs))
         if missing := [name for name, field_origins in origins.items() if not field_origins]:
-            self._warn(f"of what it writes, {_list(missing)} comes from no operation that is known; left out")
+            self._warn(f"no known operation makes {_list(missing)}; left out")
         if not stage.schema and not flow.is_complete:
-            self._warn("which fields it writes beside those recorded is not known")
+            self._warn("other fields that the sink writes are unknown")
         name = self._unique_name("write")
         self._state.add_write(Write(name, "", stage.dataset, stage.dataset_description, inputs), flow)
 
@@ -360,7 +362,7 @@ class StagePropagation:
             )
             origins |= {name: (InputField(flow.reads[0], name),) for name in unknown}
         elif unknown:
-            self._warn(f"its schema has {_list(unknown)}, which no stage is known to make")
+            self._warn(f"its schema contains {_list(unknown)}, which come from no known stage")
         flow.origins |= origins
         flow.present, flow.is_complete, flow.records = dict.fromkeys(schema.types), True, schema.records
 

@@ -22,7 +22,7 @@ _NULL = "null"
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Types by full field path, in order; and by path of a record, at any depth, the paths inside it."""
+    """Types by full field path, in order, and by path of a record, at any depth, the paths inside it."""
 
     types: Mapping[str, str]
     records: Mapping[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ def parse_schema(text: str, *, spare_fields: int) -> Schema:
 
 
 def describe_type(schema: object, depth: int = 0) -> str:
-    """Return a text such as `long`, `string?` (may be null) or `array<string>`; "" if too deep or unknown."""
+    """Return a text such as `long`, `string?` (may be null) or `array<string>`, "" if too deep or unknown."""
     if depth > DEPTH_MAX:
         return ""
     match schema:

@@ -138,7 +138,7 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
 
 
 def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation | None:
-    """Return the single operation of a directive; None for an unknown one."""
+    """Return the single operation of a directive, or None for an unknown one."""
     if verb in _DERIVED and len(words) > _DERIVED[verb][1]:
         sources, target = _DERIVED[verb]
         inputs = [StageInput(words[source]) for source in sources]
@@ -168,7 +168,7 @@ def _set_column(properties: Properties, column: str, text: str, variables: set[s
 
 
 def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | None:
-    """Return how a directive renames every column; None for another directive. Raises NotImplied."""
+    """Return how a directive renames every column, or None for another directive. Raises NotImplied."""
     if verb == "cleanse-column-names":
         return lambda name: re.sub(r"[^a-z0-9_]", "_", name.strip().lower())
     if verb == "change-column-case":
@@ -177,7 +177,7 @@ def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | 
         return None
     match = _SED.fullmatch(" ".join(words))
     if match is None:
-        raise NotImplied(f"{' '.join(words)[:100]!r} of columns-replace is no plain text")
+        raise NotImplied(f"{' '.join(words)[:100]!r} of columns-replace is not plain text")
     return _replacement(match["old"], match["new"])
 
 
@@ -188,7 +188,7 @@ def _replacement(old: str, new: str) -> Callable[[str], str]:
     """
     plain = old.removeprefix("^").removesuffix("$")
     if "." in plain:
-        raise NotImplied(f"{old[:100]!r} of columns-replace is no plain text")
+        raise NotImplied(f"{old[:100]!r} of columns-replace is not plain text")
     if plain != old:
         pattern = re.compile(f"{'^' * old.startswith('^')}{re.escape(plain)}{'$' * old.endswith('$')}")
         return lambda name: pattern.sub(new, name)

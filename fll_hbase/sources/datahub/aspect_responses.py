@@ -24,7 +24,7 @@ def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
     data = {
         "schemaName": dataset.name,
         "platform": f"urn:li:dataPlatform:{urns.platform_and_environment(dataset.namespace)[0]}",
-        # The class requires version, hash, platformSchema and a type of each field; none of them is stored.
+        # The class requires version, hash, platformSchema and a type of each field. None of them is stored.
         "version": 0,
         "hash": "",
         "platformSchema": {"com.linkedin.schema.Schemaless": {}},

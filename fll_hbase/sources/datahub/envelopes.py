@@ -45,13 +45,13 @@ def _proposal(document: Part) -> Iterator[Proposal]:
 
 
 def _proposals(document: Part) -> Iterator[Proposal]:
-    """Yield the proposals in an object with the list `proposals`; one that cannot be read is refused."""
+    """Yield the proposals in an object with the list `proposals`. One that cannot be read is refused."""
     for item in without_nulls(document).items("proposals", required=True):
         yield from _readable(item, _change)
 
 
 def _readable(part: Part, read: _Reader) -> Iterator[Proposal]:
-    """Yield the proposals of one of several parts of a message; one that cannot be read is refused."""
+    """Yield the proposals of one of several parts of a message. One that cannot be read is refused."""
     errors_before = part.validator.errors.count
     # As a list: errors of the envelope are known before the first aspect is read.
     listed = list(read(part))
@@ -70,7 +70,7 @@ def _unescaped(proposal: Part) -> Part:
 
 
 def _change(item: Part) -> Iterator[Proposal]:
-    """Yield the proposal of a `MetadataChangeProposal`; without `aspect` an error, but for a DELETE."""
+    """Yield the proposal of a `MetadataChangeProposal`. Without `aspect` an error, but for a DELETE."""
     data = without_nulls(item)
     if not data.is_object:
         return
@@ -117,7 +117,7 @@ def _entities(change: str, document: Part) -> Iterator[Proposal]:
 
 
 def _entity(change: str, item: Part) -> Iterator[Proposal]:
-    """Yield a proposal for each aspect of an entity; one without a `value` is left out with a warning."""
+    """Yield a proposal for each aspect of an entity. One without a `value` is left out with a warning."""
     data = without_nulls(item)
     if not data.is_object:
         return
@@ -133,7 +133,7 @@ def _entity(change: str, item: Part) -> Iterator[Proposal]:
 
 
 def _snapshots(document: Part) -> Iterator[Proposal]:
-    """Yield the aspects of the snapshots in the list `entities`; one that cannot be read is refused."""
+    """Yield the aspects of the snapshots in the list `entities`. One that cannot be read is refused."""
     data = without_nulls(document)
     # An array parallel to `entities`, which may be shorter.
     metadata = chain((item.value for item in data.optional_items("systemMetadata")), repeat(None))
@@ -178,7 +178,7 @@ def _file(document: Part) -> Iterator[Proposal]:
 
 
 def _file_item(item: Part) -> Iterator[Proposal]:
-    """Yield the proposals of a change proposal, change event or entity in a file; else an error."""
+    """Yield the proposals of a change proposal, change event or entity in a file, else an error."""
     data = without_nulls(item)
     if "proposedSnapshot" in data:
         yield from _aspects(without_nulls(data.member("proposedSnapshot")), _observed_ms(data))
@@ -191,7 +191,7 @@ def _file_item(item: Part) -> Iterator[Proposal]:
 
 
 def _observed_ms(holder: Part) -> int:
-    """Return `lastObserved` of the system metadata in ms since 1970; 0 if absent or (warned) invalid."""
+    """Return `lastObserved` of the system metadata in ms since 1970, or 0 if absent or (warned) invalid."""
     data = holder.optional_object("systemMetadata")
     if data.get("lastObserved") is None:
         return 0

@@ -177,7 +177,7 @@ def _derivation(item: Part) -> Derivation:
 
 
 def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
-    """Return the fields and datasets of a list; it is an error if none of its items can be read."""
+    """Return the fields and datasets of a list. It is an error if none of its items can be read."""
 
     def read(urn: Part) -> DatasetField | Dataset:
         """Return the field of a schemaField urn, else the dataset; adds an error for an invalid urn."""
@@ -189,7 +189,7 @@ def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
     listed: list[DatasetField | Dataset] = list(readable(data.optional_items(name), read))
     # Without any upstream, the entry would say that the field is generated.
     if data.get(name) not in (None, []) and not listed:
-        data.error("none of it can be read", name)
+        data.error("no entry can be read", name)
     return listed
 
 
@@ -227,10 +227,10 @@ def _queries(upstreams: list[tuple[Dataset, Part]], derivations: tuple[Derivatio
 
 
 def _newest_ms(holders: list[Part]) -> int:
-    """Return the newest audit stamp of all these objects, in ms since 1970; 0 if none is set."""
+    """Return the newest audit stamp of all these objects, in ms since 1970, or 0 if none is set."""
 
     def read(stamp: Part) -> int:
-        """Return the time of a stamp; 0 if it is not set, or with an error if invalid."""
+        """Return the time of a stamp, or 0 if it is not set, or with an error if invalid."""
         # DataHub's own classes write 0 for a stamp that is not set.
         is_set = without_nulls(stamp).get("time", 0) != 0
         return stamp.integer("time", below=START_LIMIT_MS) if is_set else 0

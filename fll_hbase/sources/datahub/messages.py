@@ -70,7 +70,7 @@ def read(
     Lineage that spells a field in another case than its schema, in `columns` or before it in the message,
     is that of the field of the schema.
 
-    Of a proposal, the parts that cannot be read are left out with a warning; one that cannot be read at all
+    Of a proposal, the parts that cannot be read are left out with a warning. One that cannot be read at all
     is refused, and costs no other. Raises UnreadableDocument with every error of the envelope, and if no
     proposal can be read.
     """
@@ -144,7 +144,7 @@ class _MessageCollector:
         return AspectOutcome.RECORDED
 
     def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
-        """Add an event of a run that tells what it reads or writes; its other aspect is another event."""
+        """Add an event of a run that tells what it reads or writes. Its other aspect is another event."""
         errors_before = self.checks.errors.count
         namespace = _dataset(self.checks, proposal).namespace
         datasets = process_instance_datasets(_upserted(proposal)[0], name)

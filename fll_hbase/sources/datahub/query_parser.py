@@ -37,7 +37,7 @@ def proposals(document: Part) -> Iterator[Proposal]:
     written: dict[str, _Upstreams] = {}
     for item in [document] if _is_pair(document.value) else document.listed():
         if not _is_pair(item.value):
-            item.warning("must be a list of a `Left` or `Right` and of what it is made of; left out")
+            item.warning("must be a list of a `Left` or `Right` and its sources; left out")
             continue
         pair = item.readable(_read_pair)
         if pair is None:

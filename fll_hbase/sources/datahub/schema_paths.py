@@ -1,7 +1,7 @@
 """DataHub field paths to field names: types are left out, nested names are joined by `/`.
 
 Version 2 contains the type of each step, `[version=2.0].[type=struct].[type=array].a.[type=string].b`, so
-a name may contain dots; in version 1, `a.b`, a dot always separates names. Both become `a/b`. A field of a
+a name may contain dots. In version 1, `a.b`, a dot always separates names. Both become `a/b`. A field of a
 message's key becomes `[key]/a`, because the value of the message may have a field `a`, too.
 """
 

@@ -59,7 +59,7 @@ def parse_dataset(urn: str) -> Dataset:
     if entity:
         return Dataset(entity[1], entity[2])
     raise ValueError(
-        f"{urn[:200]!r} is no urn of a dataset: urn:li:dataset:(urn:li:dataPlatform:…,name,PROD)"
+        f"{urn[:200]!r} is not an urn of a dataset: urn:li:dataset:(urn:li:dataPlatform:…,name,PROD)"
     )
 
 
@@ -86,7 +86,7 @@ def parse_field(urn: str) -> FieldUrn:
     comma = _end_of_urn(inner)
     if not urn.startswith(_FIELD) or not urn.endswith(")") or comma < 0 or not inner[comma + 1 :]:
         raise ValueError(
-            f"{urn[:200]!r} is no urn of a field: urn:li:schemaField:(<urn of a dataset>,<path>)"
+            f"{urn[:200]!r} is not an urn of a field: urn:li:schemaField:(<urn of a dataset>,<path>)"
         )
     return FieldUrn(parse_dataset(inner[:comma]), decode(inner[comma + 1 :]))
 
@@ -104,7 +104,7 @@ def parse_job(urn: str) -> JobUrn:
     data = _JOB.fullmatch(urn)
     if data is None:
         raise ValueError(
-            f"{urn[:200]!r} is no urn of a job: urn:li:dataJob:(urn:li:dataFlow:(…,…,PROD),name)"
+            f"{urn[:200]!r} is not an urn of a job: urn:li:dataJob:(urn:li:dataFlow:(…,…,PROD),name)"
         )
     orchestrator, flow, cluster, name = map(decode, data.groups())
     return JobUrn(_namespace(orchestrator, cluster), flow, name)
@@ -115,7 +115,7 @@ def encode(text: str) -> str:
 
     The text `%2C` becomes `%252C`, and so does each other code, so that `decode` returns exactly this text.
     """
-    # A name may contain `%2C` itself; without this it would be decoded to a comma.
+    # A name may contain `%2C` itself. Without this it would be decoded to a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 

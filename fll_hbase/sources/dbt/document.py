@@ -52,7 +52,7 @@ def read(
 ) -> ParsedArtifacts:
     """Read the runs and metadata of dbt's artifacts.
 
-    `namespace` is that of the URL; if it is None, the document must contain one. `columns` looks up fields of
+    `namespace` is that of the URL. If it is None, the document must contain one. `columns` looks up fields of
     a dataset in the store's catalogue. Runs start at `now_ms` if no time in the artifacts can be read. Raises
     UnreadableDocument with every error. For a model whose SQL cannot be parsed there is a warning, and its
     column lineage is unknown.

@@ -48,8 +48,8 @@ class Node:
     """A model, seed, snapshot or source.
 
     `name` is that of its dataset, `relation` its name in compiled SQL, both without quotes. `fields` are the
-    columns that the project declares; with `contract`, they are all columns. `code` is the compiled SQL, with
-    ephemeral models as CTEs; empty if dbt did not compile the node.
+    columns that the project declares. With `contract`, they are all columns. `code` is the compiled SQL, with
+    ephemeral models as CTEs, empty if dbt did not compile the node.
     """
 
     unique_id: str
@@ -70,7 +70,7 @@ class Node:
 
     @property
     def is_built(self) -> bool:
-        """Whether dbt writes a relation for the node; it writes none for ephemeral models."""
+        """Whether dbt writes a relation for the node. It writes none for ephemeral models."""
         return self.type in BUILT and self.materialization != EPHEMERAL
 
 
@@ -105,7 +105,7 @@ def read_manifest(artifact: Artifact) -> Manifest:
         if source is not None:
             nodes[unique_id] = source
     if data.get("nodes") and not nodes and not ignored:
-        data.error("none of them can be read", "nodes")
+        data.error("no node can be read", "nodes")
     for member, word in _COUNTED.items():
         ignored[word] += len(data.optional_object(member).members)
     return Manifest(
@@ -186,7 +186,7 @@ def _identity(part: Part, name: str) -> str:
 
 
 def _application(part: Part, name: str) -> str:
-    """Return a member that becomes the name of an application; "" if missing or (warned) too long."""
+    """Return a member that becomes the name of an application, or "" if missing or (warned) too long."""
     given = part.text(name)
     if len(given.encode()) <= NAME_BYTES_MAX:
         return given

@@ -83,7 +83,7 @@ def build_tables(
     complete |= {node.name: catalog[node.unique_id] for node in nodes.values() if node.unique_id in catalog}
     tables = sql.TableSchemas(namespace, complete, columns, mentioned=declared)
     for node in deadline.watched(nodes.values()):
-        # Ephemeral models are CTEs in compiled SQL; no table has their name.
+        # Ephemeral models are CTEs in compiled SQL. No table has their name.
         if node.materialization != EPHEMERAL:
             tables.add_alias(node.relation, node.name)
     return tables
@@ -99,7 +99,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     path = child_path(node.path, "compiled_code")
     is_seed = node.type == "seed"
     if not is_seed and node.language == "python":
-        reason = FieldError(path, "is Python: its columns and their inputs are unknown")
+        reason = FieldError(path, "is Python: column lineage of this model is unknown")
     elif not is_seed and not code:
         reason = FieldError(path, "missing: the columns of the node and their inputs are unknown")
     else:
@@ -110,7 +110,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
         # One model that cannot be parsed must not cost the other thousands of a document.
         except (InputError, TooLarge) as error:
             reason = FieldError(
-                node.path if is_seed else path, f"{error}; its columns and their inputs are unknown"
+                node.path if is_seed else path, f"{error}; column lineage of this node is unknown"
             )
         else:
             warnings = (item.detail for item in operations.warnings if SNAPSHOT_QUERY not in item.detail)
@@ -120,7 +120,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
 
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """Read a model's SQL; for a snapshot with dbt's version columns, or a warning if these are unknown."""
+    """Read a model's SQL. For a snapshot with dbt's version columns, or a warning if these are unknown."""
 
     def read(query: str) -> ReadOperations:
         """Return the operations of a query that writes the dataset of the node."""

@@ -22,8 +22,8 @@ TYPE = "DBT"
 class Invocation:
     """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from.
 
-    `written_ms` is when that was written, else the last start of a node, else when the manifest was written;
-    0 if none is known.
+    `written_ms` is when that was written, else the last start of a node, else when the manifest was written,
+    or 0 if none is known.
     """
 
     id: str
@@ -71,11 +71,11 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
         )
     # `dbt docs generate` without `--no-compile` overwrites the manifest of the build.
     if run_results.artifact.invocation_id != manifest.artifact.invocation_id:
-        detail = "is another than that of the run results: the SQL may be of another build"
+        detail = "differs from the invocation id of the run results: the SQL may be of another build"
         validator.warning(f"{MANIFEST.member}.metadata.invocation_id", detail)
     for result in run_results.results.values():
         if result.unique_id not in manifest.nodes:
-            detail = f"{result.unique_id!r} is no node of the manifest that can be read; left out"
+            detail = f"{result.unique_id!r} is not a readable node of the manifest; left out"
             validator.warning(result.path, detail)
     warn_of_counts(validator, RUN_RESULTS.member, "not built", run_results.passed_over)
     last_start_ms = max((result.start_ms for result in run_results.results.values()), default=0)
@@ -90,7 +90,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return all unique ids, each after its dependencies; those in or after a circle last, with a warning."""
+    """Return all unique ids, each after its dependencies, those in or after a circle last, with a warning."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))

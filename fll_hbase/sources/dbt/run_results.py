@@ -78,7 +78,7 @@ def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
 
 
 def _start_ms(result: Part) -> int:
-    """Return the start of the execution, else of the compilation, in ms since 1970; 0 if there is neither."""
+    """Return the start of the execution, else of the compilation, in ms since 1970, 0 if there is neither."""
     starts: dict[str, int] = {}
     for timing in result.optional_items("timing"):
         if timing.as_optional_object().get("started_at") is not None:

@@ -112,7 +112,7 @@ class CachedDocumentReader:
     def read(self, raw: bytes, *, namespace: str | None, operations: bytes | None = None) -> Reading:
         """Read a document. Raises like `document.read`, and UnreadableDocument for text that is not JSON.
 
-        `operations` are the bytes of that member if the caller has them; otherwise they are located in `raw`.
+        `operations` are the bytes of that member if the caller has them. Otherwise they are located in `raw`.
         """
         data = self._operations_of(raw) if operations is None else _if_small(operations)
         if not data or namespace is None:
@@ -137,7 +137,7 @@ class CachedDocumentReader:
         return replace(reading, on_recorded=partial(self._cache.add_recorded, key, reading.operations))
 
     def _operations_of(self, raw: bytes) -> bytes:
-        """Return the bytes of the operations; empty if they cannot be located or are too large to cache."""
+        """Return the bytes of the operations, empty if they cannot be located or are too large to cache."""
         try:
             return _if_small(bytes(self._outline.decode(raw).operations))
         except (msgspec.MsgspecError, RecursionError):

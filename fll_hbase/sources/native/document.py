@@ -160,7 +160,7 @@ def read_operations(
 
 
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
-    """Return the errors of shape in the operations; empty if they have none, or errors of lineage only."""
+    """Return the errors of shape in the operations, empty if they have none, or errors of lineage only."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
         _parse_operations(Part(validator, members), namespace)
@@ -234,7 +234,7 @@ def read_run(top: Part, namespace: str) -> ProgramRun:
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     start_ms = run.integer("startTime", below=START_LIMIT_MS)
     if start_ms < MILLISECONDS_MIN:
-        run.warning("is before March 1973; it is in milliseconds, are these seconds?", "startTime")
+        run.warning("is before March 1973: expected milliseconds; are these seconds?", "startTime")
     return ProgramRun(
         namespace=namespace,
         application=run.required("application", bytes_max=NAME_BYTES_MAX),

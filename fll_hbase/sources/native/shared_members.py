@@ -12,7 +12,7 @@ _INFLUENCES = [influence.value for influence in Influence]
 def read_dataset(
     holder: Part, name: str, namespace: str, *, also: tuple[str, ...] = ()
 ) -> tuple[Dataset, str]:
-    """Read the dataset in the member `name` and its description; without a namespace it is in `namespace`.
+    """Read the dataset in the member `name` and its description. Without a namespace it is in `namespace`.
 
     `also` lists further members that are allowed. A missing or invalid dataset adds an error and returns a
     placeholder.

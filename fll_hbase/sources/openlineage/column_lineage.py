@@ -1,8 +1,8 @@
 """Column lineage facets, in all their layouts: source fields of each field, with transformations.
 
-In `columnLineage` up to 1-0-2, a field has one transformation type; from 1-1-0, each input field has its own;
-from 1-2-0, inputs of the whole dataset are a list of their own. Agents of earlier versions repeat such inputs
-in every field; they are moved from the fields to the dataset, so that they are stored once. The facet
+In `columnLineage` up to 1-0-2, a field has one transformation type. From 1-1-0, each input field has its own.
+From 1-2-0, inputs of the whole dataset are a list of their own. Agents of earlier versions repeat such inputs
+in every field. They are moved from the fields to the dataset, so that they are stored once. The facet
 `lineage` has other member names, and inputs without a field: their datasets are read, with unknown fields.
 """
 
@@ -17,7 +17,7 @@ from fll_hbase.model.run_events import InputColumn, OutputColumn
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
 SourceLookup: TypeAlias = Callable[[Part], tuple[int, str] | None]
-"""Returns the index of the dataset of an input and the field name; None if the input names no field."""
+"""Returns the index of the dataset of an input and the field name, or None if the input names no field."""
 
 
 class FacetLayout(NamedTuple):
@@ -58,7 +58,7 @@ def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage
         if item.leave_out(errors_before=errors_before) or not item.is_object:
             continue
         inputs = set(_read_inputs(item, shape.field_inputs, source, _describe_field(item)))
-        # A field without inputs is generated; one whose inputs name only datasets, or cannot be read, has
+        # A field without inputs is generated. One whose inputs name only datasets, or cannot be read, has
         # unknown ones.
         if inputs or item.get(shape.field_inputs) in (None, []):
             columns[name] = inputs
@@ -113,7 +113,7 @@ def _read_transformation(part: Part, dataset_index: int, field: str) -> InputCol
     description = part.text("description")
     masked = part.get("masking") is True
     if type_.upper() == INDIRECT:
-        # The spec does not enumerate subtypes; one that is no kind of the contract is left out.
+        # The spec does not enumerate subtypes. One that is no kind of the contract is left out.
         kind = subtype.lower()
         described = _describe_transformation("", description, masked=masked)
         return InputColumn(dataset_index, field, False, kind if kind in KINDS else "", described)
@@ -123,7 +123,7 @@ def _read_transformation(part: Part, dataset_index: int, field: str) -> InputCol
 
 
 def _describe_field(field: Part) -> str:
-    """Return the description of the transformation that older layouts give at the field; "" without one."""
+    """Return the description of the transformation that older layouts give at the field, "" without one."""
     type_ = field.text("transformationType")
     description = field.text("transformationDescription")
     masked = type_.upper() == MASKED
@@ -131,7 +131,7 @@ def _describe_field(field: Part) -> str:
 
 
 def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
-    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`; "" if nothing is known of it."""
+    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`, or "" if nothing is known of it."""
     text = f"{subtype}: {description}" if subtype and description else subtype or description
     if not masked:
         return text

@@ -82,7 +82,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
         # Without datasets the event describes the job only, and there is nothing to record.
         parsed = part, _static_event(part, time_ms, datasets) if part.mentions else None
     else:
-        top.error("none of run, job and dataset: an event tells of one of them")
+        top.error("missing: an event needs `run`, `job` or `dataset`")
     if validator.errors or parsed is None:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
@@ -133,7 +133,7 @@ def _dataset_event(
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, DATASET, datasets.dataset_names(), mentions)
     has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
-    # A schema alone updates the catalogue only; otherwise each change of a schema would be a run.
+    # A schema alone updates the catalogue only. Otherwise each change of a schema would be a run.
     return part, _static_event(part, time_ms, datasets) if has_lineage else None
 
 

@@ -71,7 +71,7 @@ class DatasetCollector:
 
     @property
     def first(self) -> Name | None:
-        """The name of the first dataset added; None without any."""
+        """The name of the first dataset added, or None without any."""
         return self._listed[0].name if self._listed else None
 
     def add(self, item: Part, *, written: bool) -> None:
@@ -169,7 +169,7 @@ class DatasetCollector:
     def _mention(
         self, dataset: _ListedDataset, fields: dict[Name, FieldNames], declared: DeclaredNames
     ) -> DatasetMention:
-        """Return a listed dataset as a mention; only written ones have column lineage."""
+        """Return a listed dataset as a mention. Only written ones have column lineage."""
         item_path = self._index_of(dataset.name)
         if dataset.previous is not None:
             self._index_of(dataset.previous)
@@ -198,7 +198,7 @@ class DatasetCollector:
         shape: column_lineage.FacetLayout,
         facet: Part,
     ) -> column_lineage.OutputLineage:
-        """Read a facet of column lineage; its inputs are dataset indexes and the paths of nested fields."""
+        """Read a facet of column lineage. Its inputs are dataset indexes and the paths of nested fields."""
 
         def source(item: Part) -> tuple[int, str] | None:
             # A dependency between jobs has no fields, so it is not recorded.
@@ -207,7 +207,7 @@ class DatasetCollector:
                 return None
             if name not in fields:
                 name = self._meant_name(name, declared, item)
-            # Only the facet `lineage` has inputs without a field; in `columnLineage` the field is required.
+            # Only the facet `lineage` has inputs without a field. In `columnLineage` the field is required.
             if shape is column_lineage.LINEAGE and item.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
@@ -292,7 +292,7 @@ class DatasetCollector:
         return self._namespace
 
     def _fields(self, facets: Part, dataset: Name) -> dict[str, str] | None:
-        """Return types by field, nested ones as `a/b`; None without a readable schema."""
+        """Return types by field, nested ones as `a/b`, or None without a readable schema."""
         schema = facet(facets, "schema", member="fields", member_type=list)
         # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
         if not schema.is_object:
@@ -382,7 +382,7 @@ def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
         columns=_merge_columns(columns) if columns else None,
         dataset_inputs=tuple(sorted({item for mention in mentions for item in mention.dataset_inputs})),
         aliases=tuple(sorted({alias for mention in mentions for alias in mention.aliases})),
-        # max only makes the result independent of the order; one event seldom has two values.
+        # max only makes the result independent of the order. One event seldom has two values.
         lifecycle=max(mention.lifecycle for mention in mentions),
         previous=max((mention.previous for mention in mentions if mention.previous), default=None),
         description=max(mention.description for mention in mentions),

@@ -86,7 +86,7 @@ def facet(
 
 
 def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> EventRunFacts:
-    """Return the facts of a run: parent, root, nominal times, error message; and `physical` names, sorted."""
+    """Return the facts of a run: parent, root, nominal times, error message, and `physical` names, sorted."""
     parent, nominal = facet(run_facets, "parent"), facet(run_facets, "nominalTime")
     if not parent.is_object:
         # The name of earlier clients.
@@ -110,7 +110,7 @@ def lineage_entries(job_facets: Part) -> Iterator[Part]:
 
 
 def read_exported_run(run_facets: Part) -> ExportedRun | None:
-    """Return the run in the facet `fll_run`; None if it is missing or, with warnings, invalid."""
+    """Return the run in the facet `fll_run`, or None if it is missing or, with warnings, invalid."""
     part = facet(run_facets, EXPORTED_RUN)
     if not part.members:
         return None
@@ -133,14 +133,14 @@ def read_exported_run(run_facets: Part) -> ExportedRun | None:
 
 
 def _parent_id(run: Part, name: str) -> str:
-    """Return an optional run id of the facet `fll_run`; "" if it is missing or (warned) invalid."""
+    """Return an optional run id of the facet `fll_run`, or "" if it is missing or (warned) invalid."""
     if run.get(name, "") == "":
         return ""
     return run.member(name).readable(partial(Part.name, bytes_max=ID_BYTES_MAX)) or ""
 
 
 def _error(run_facets: Part) -> str:
-    """Return the error message of a failed run; for the Spark agent the first line of the stack trace."""
+    """Return the error message of a failed run, or of the Spark agent the first line of the stack trace."""
     message = facet(run_facets, "errorMessage")
     if message.is_object:
         return message.text("message")
@@ -154,7 +154,7 @@ def run_id(run: Part) -> str:
 
 
 def _reference(holder: Part) -> tuple[str, str, str] | None:
-    """Return the namespace and name of a job and its run id; None without a run or (warned) if unreadable."""
+    """Return the namespace and name of a job and its run id, None without a run or (warned) if unreadable."""
     if not holder.members:
         return None
     run, job = holder.optional_object("run"), holder.optional_object("job")

@@ -57,7 +57,7 @@ def with_derived_columns(
     """Return the mentions of an event, with columns of its SQL for outputs that have none, and what is wrong.
 
     `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing:
-    the text says why. It also names statements and tables that are left out; else it is empty.
+    the text says why. It also names statements and tables that are left out, else it is empty.
     """
     lacking = {item.dataset_index: item for item in mentions if _lacks_columns(item)}
     if not statement or not lacking:
@@ -151,7 +151,7 @@ def _read_statement(statement: str, dialect: str, tables: tuple[_Table, ...]) ->
             if isinstance(error, InvalidLineage) and error.errors[0].detail == sql.NO_WRITE:
                 # CREATE TABLE and the like have no columns to leave out.
                 return (), ""
-            # dbt sends the query alone; what it writes is then the only output.
+            # dbt sends the query alone. What it writes is then the only output.
             if len(outputs) != 1 or isinstance(error, TooLarge):
                 raise
             target = Dataset("", _TABLE.format(outputs[0]))
@@ -175,7 +175,7 @@ def _with_table_names(detail: str, tables: Sequence[_Table]) -> str:
 
 
 def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> str:
-    """Return a text that names the tables read that are not datasets of the event; "" without any."""
+    """Return a text that names the tables read that are not datasets of the event, or "" without any."""
     unlisted = {
         item.name: item.source.name
         for item in operations
@@ -193,9 +193,7 @@ def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> st
     if not names:
         return ""
     more = f" and {len(names) - _UNLISTED_MAX} more" if len(names) > _UNLISTED_MAX else ""
-    return (
-        f"it reads what is no dataset of the event, and is left out: {', '.join(names[:_UNLISTED_MAX])}{more}"
-    )
+    return f"left out are tables that the event does not list: {', '.join(names[:_UNLISTED_MAX])}{more}"
 
 
 def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
@@ -240,7 +238,7 @@ def _index(name: str) -> int:
 
 
 def _column(name: str, transform: Transform, reads: Mapping[str, int]) -> OutputColumn | None:
-    """Return a column; None if none of its values comes from a dataset of the event."""
+    """Return a column, or None if none of its values comes from a dataset of the event."""
     inputs = _inputs(transform.inputs, reads, f"{DERIVED}{transform.description}")
     has_value = any(item.direct for item in inputs)
     had_value = any(item.influence is Influence.DIRECT for item in transform.inputs)

@@ -49,7 +49,7 @@ class ScriptReading(Reading):
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
-    `namespace` is that of the URL; without one the document must have its own. Raises UnreadableDocument for
+    `namespace` is that of the URL. Without one the document must have its own. Raises UnreadableDocument for
     a document of another shape or for text that is not SQL, TooLarge, InvalidLineage if nothing is written.
     """
     top, namespace = read_head(document, namespace, *_MEMBERS)
@@ -163,7 +163,7 @@ def _read_sql(top: Part) -> str:
 
 
 def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
-    """Read the columns of tables, by table name as the document spells it; {} if it declares none.
+    """Read the columns of tables, by table name as the document spells it, or {} if it declares none.
 
     A table that cannot be read is left out, unless the document is refused anyway.
     """

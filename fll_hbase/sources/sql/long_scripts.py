@@ -33,7 +33,7 @@ class _Turn:
         self.is_mine = True
 
     def give(self) -> None:
-        """Let another script have it; it may be given already."""
+        """Let another script have it. It may be given already."""
         if self.is_mine:
             self.is_mine = False
             self._lock.release()

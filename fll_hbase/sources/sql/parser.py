@@ -55,7 +55,7 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
 class StatementTooLarge(TooLarge):
-    """A text without a statement that can be read; one of them is too much for the parser."""
+    """A text without a statement that can be read. One of them is too much for the parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class BrokenStatement:
-    """A statement that cannot be parsed, with its error; `exceeds` if it is too much for the parser.
+    """A statement that cannot be parsed, with its error. It `exceeds` if it is too much for the parser.
 
     `assigned` are the names that it may set, as `assigned_names` returns them, `record` the one of its rows.
     """
@@ -142,7 +142,7 @@ class Script:
 
 
 def parse_script(sql: str, dialect: str) -> Script:
-    """Parse a text; what is not SQL of that dialect becomes broken statements.
+    """Parse a text. What is not SQL of that dialect becomes broken statements.
 
     Raises UnreadableDocument with every error if no statement can be parsed, TooLarge if one of these, or the
     text, is too much for the parser, and the errors of `deadline.check`.
@@ -199,7 +199,7 @@ class _StatementParser:
         self.has_suggested = False
 
     def parse(self, sql: str) -> tuple[tuple[ScriptItem, ...], frozenset[str]]:
-        """Return the items of a text and its variables; one broken statement if it has no tokens."""
+        """Return the items of a text and its variables. One broken statement if it has no tokens."""
         try:
             tokens = self._tokens(sql)
             if not self.has_quoted_names and has_quoted_names(tokens, sql, self._facts):
@@ -225,7 +225,7 @@ class _StatementParser:
         return sorted([*self._tokenizer.tokenize(blank(sql, parts)), *errors], key=lambda token: token.start)
 
     def _closed_tokens(self, sql: str) -> list[Token] | None:
-        """Return the tokens of a text, None if a quote or a comment is not closed.
+        """Return the tokens of a text, or None if a quote or a comment is not closed.
 
         The library reports open quotes only; behind an open comment a `;` is no token either. Raises the
         errors of `deadline.check`: a text with open quotes is read several times.
@@ -238,7 +238,7 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
-        """Parse one part of a script; None if it has no effect on lineage. Raises DeadlineExceeded."""
+        """Parse one part of a script, or None if it has no effect on lineage. Raises DeadlineExceeded."""
         # Most of the time of a long script goes into parsing.
         deadline.check()
         if isinstance(part, ProcedureTokens):
@@ -312,7 +312,7 @@ class _StatementParser:
         others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
         if not others:
             return BrokenStatement(error)
-        hint = f"read as {self._facts.name}; it is SQL of {', '.join(others)}: give `dialect`"
+        hint = f"read as {self._facts.name}, but valid in {', '.join(others)}: give `dialect`"
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
@@ -380,7 +380,7 @@ def _describe_position(error: ParseError) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of an error's message, at most 300 characters; "" if it has none."""
+    """Return the first line of an error's message, at most 300 characters, or "" if it has none."""
     return (str(error).splitlines() or [""])[0][:300]
 
 
@@ -395,7 +395,7 @@ def _excessive(tokens: Sequence[Token], detail: str) -> BrokenStatement:
 
 
 def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return a statement with `$(name)` of sqlcmd as broken, since the parser reads a function; else None."""
+    """Return a statement with `$(name)` of sqlcmd as broken, since the parser reads a function, else None."""
     is_variable = any(
         token.text == "$" and following.token_type is TokenType.L_PAREN
         for token, following in pairwise(tokens)
@@ -404,7 +404,7 @@ def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | 
 
 
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return a statement that is a template, or has a variable such as `${name}`, as broken; else None."""
+    """Return a statement that is a template, or has a variable such as `${name}`, as broken, else None."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
     if (variable := _VARIABLE.search(text)) is not None:
         return _broken(f"line {tokens[0].line}: has a variable, {variable[0]}; send the SQL with its value")

@@ -31,7 +31,7 @@ class IdPartition:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePartition:
-    """Runs by a range of references; `single_direction` if the other direction is not read at all."""
+    """Runs by a range of references, or `single_direction` if the other direction is not read at all."""
 
     direction: Direction
     key_range: Range
@@ -51,7 +51,7 @@ _ROW_PREFIXES = {
 def plan_partitions(
     request: ReadRequest, table: Table, *, latest_horizon_ms: int | None = None
 ) -> list[Partition]:
-    """Return partitions that cover the bounds, by the cheapest access path; none if nothing can match.
+    """Return partitions that cover the bounds, by the cheapest access path, or none if nothing can match.
 
     They are about as many as the request demands, or as the engine has regions. Without the latest horizon
     of the filtered datasets it is read from their catalogue, row by row.
@@ -62,8 +62,8 @@ def plan_partitions(
     if request.table is TableName.FIELDS and not bounds.either_end.matches_all:
         return [KeyRangePartition(catalogue_range(bounds.either_end))]
     directions = _reference_directions(request)
-    # A purge deletes references of runs that stay for other datasets (docs/reference/row-keys.md, "Purge"): before a
-    # horizon only run rows are complete.
+    # A purge deletes references of runs that stay for other datasets (docs/reference/row-keys.md, "Purge"):
+    # before a horizon only run rows are complete.
     if directions and latest_horizon_ms is None:
         latest_horizon_ms = latest_horizon_in(table, {catalogue_range(dataset) for _, dataset in directions})
     if directions and (latest_horizon_ms or 0) <= bounds.window.start_ms:
@@ -78,7 +78,7 @@ def plan_partitions(
 
 
 def _reference_directions(request: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
-    """Return the directions and datasets of the references to read; none to read the run rows instead."""
+    """Return the directions and datasets of the references to read, or None to read the run rows instead."""
     # Keys of run rows have no time, so only references narrow a window. But runs without datasets have no
     # references: all runs are read by their rows.
     bounds = request.bounds
@@ -111,7 +111,7 @@ def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
 def _reference_ranges(
     table: Table, direction: Direction, dataset_filter: DatasetFilter, request: ReadRequest
 ) -> Iterator[Range]:
-    """Yield ranges of references; for a namespace, the reader still has to apply the window."""
+    """Yield ranges of references. For a namespace, the reader still has to apply the window."""
     dataset = dataset_filter.dataset
     if dataset is not None:
         rows = layout.window_range(direction, dataset, request.bounds.window)
@@ -133,7 +133,7 @@ def catalogue_range(dataset_filter: DatasetFilter) -> Range:
 
 
 def _id_partitions(ids: list[str]) -> list[Partition]:
-    """Return partitions of at most PARTITION_IDS ids each, in the order of the ids; none for no ids."""
+    """Return partitions of at most PARTITION_IDS ids each, in the order of the ids, or none for no ids."""
     return [
         IdPartition(tuple(ids[start : start + PARTITION_IDS])) for start in range(0, len(ids), PARTITION_IDS)
     ]

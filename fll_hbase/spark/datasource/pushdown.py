@@ -31,7 +31,7 @@ _DATASET_PREFIXES = {TableName.EDGES: ("source_", "destination_"), TableName.FIE
 
 
 def push_down(bounds: ScanBounds, filters: Iterable[Filter], table: TableName) -> ScanBounds:
-    """Narrow the bounds by filters that all hold; those that key ranges cannot follow are ignored."""
+    """Narrow the bounds by filters that all hold. Those that key ranges cannot follow are ignored."""
     for column_filter in filters:
         bounds = _apply(bounds, column_filter, table)
     return bounds
@@ -80,7 +80,7 @@ def _start_between(
     """Return the bounds with the window narrowed by a filter on the start of runs, unchanged for others.
 
     Others are filters on another column than `start` and `start_ms`, or on a table without these columns.
-    Both limits are included and rounded outwards to milliseconds; one that is None or no time does not limit.
+    Both limits are included and rounded outwards to milliseconds. One that is None or no time does not limit.
     """
     if table not in _TABLES_WITH_START or column not in (START, START_MS):
         return bounds
@@ -93,7 +93,7 @@ def _start_between(
 
 
 def _milliseconds(value: Any, column: str) -> int | None:
-    """Return the millisecond since 1970 that contains the value; None if it is not a time."""
+    """Return the millisecond since 1970 that contains the value, or None if it is not a time."""
     if column == START_MS and isinstance(value, int):
         return value
     if column == START and isinstance(value, datetime) and value.tzinfo is not None:

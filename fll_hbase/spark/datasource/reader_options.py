@@ -55,7 +55,7 @@ class DatasetFilter:
 
     @property
     def dataset(self) -> Dataset | None:
-        """Return the only dataset that can match; None if several can."""
+        """Return the only dataset that can match, or None if several can."""
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
     def narrow(self, other: DatasetFilter) -> DatasetFilter:
@@ -134,7 +134,7 @@ def parse_options(options: Mapping[str, str]) -> ReadRequest:
 
 
 def parse_store(options: Mapping[str, str]) -> str | None:
-    """Return the URL of the store: the option, or the argument of load() or save(); None without either.
+    """Return the URL of the store: the option, or the argument of load() or save(), or None without either.
 
     Option names are in lower case. Raises ConfigurationError for two stores, and for any other path.
     """
@@ -145,7 +145,7 @@ def parse_store(options: Mapping[str, str]) -> str | None:
         return store
     # A path that went through a catalog was made a URI of Hadoop, and has lost slashes.
     if not is_store_url(path):
-        raise ConfigurationError(f"path {path!r} is not the URL of a store; it looks like {FORMS}")
+        raise ConfigurationError(f"path {path!r} is not the URL of a store: expected {FORMS}")
     if store not in (None, path):
         raise ConfigurationError(f"path {path!r} and option store={store!r} are two stores; give one of them")
     return path

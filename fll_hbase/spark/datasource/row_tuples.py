@@ -100,7 +100,7 @@ def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> 
 def _hit_edges(
     store: StoreComponents, hit: RunHit, bounds: ScanBounds, single_direction: bool
 ) -> Iterable[Row] | None:
-    """Return the matching edges that this hit reports; None if the run and its content were purged."""
+    """Return the matching edges that this hit reports, or None if the run and its content were purged."""
     field_map = run_scan.field_map(store, hit.run.key, hit.run.checksum)
     if field_map is None:
         return None
@@ -130,7 +130,7 @@ def _is_backward_hit(hit: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
 
 
 def edge_columns(edge: FieldEdge) -> Row:
-    """Return source, destination and influence of an edge as seven columns; None where an end is missing."""
+    """Return source, destination and influence of an edge as seven columns, None where an end is missing."""
     return (
         *_end_columns(edge.source, edge.source_field),
         *_end_columns(edge.destination, edge.destination_field),
@@ -214,7 +214,7 @@ class EdgeCache:
         )
 
     def rows(self, key: Hashable, compute: Callable[[], Iterable[Row] | None]) -> Iterable[Row]:
-        """Return the rows of the key, computed unless they are cached; none if `compute` returns None."""
+        """Return the rows of the key, computed unless they are cached, or none if `compute` returns None."""
         cached: list[Row] | None = self._rows.get(key)
         if cached is not None:
             return cached

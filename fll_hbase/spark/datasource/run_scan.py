@@ -48,7 +48,7 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
         case ReferencePartition():
             yield from _referenced_runs(store, partition, bounds)
         case IdPartition(run_ids):
-            # By run row alone: it is the only authority on a run, references are hints (docs/reference/row-keys.md).
+            # By run row alone: it decides what a run is, references are hints (docs/reference/row-keys.md).
             rows = run_rows.read_run_rows(store.table, map(RunKey, run_ids))
             yield from _committed_runs(store, rows, bounds)
             for run in run_ids:
@@ -111,7 +111,7 @@ def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[Committed
 
 
 def field_map(store: StoreComponents, run: RunKey, checksum: str) -> FieldMap | None:
-    """Return the field map of a run's content; None if both were purged since the run was read."""
+    """Return the field map of a run's content, or None if both were purged since the run was read."""
     try:
         return store.contents.field_map(checksum)
     except ContentMissing:

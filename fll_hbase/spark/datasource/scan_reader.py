@@ -23,7 +23,7 @@ class LineageReader(DataSourceReader):
         self.request: ReadRequest = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Plan the partitions; at least one, since Spark refuses a reader without any."""
+        """Plan the partitions, at least one, since Spark refuses a reader without any."""
         partitions = plan_partitions(self.request, worker_store(self.request.settings).table)
         return [InputPartition(partition) for partition in partitions or [IdPartition(())]]
 

@@ -41,7 +41,7 @@ class LineageSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
         """Return a writer of documents. Raises ConfigurationError for `overwrite` or no column `value`."""
-        # Overwriting would delete the lineage of all other writers; only retention deletes.
+        # Overwriting would delete the lineage of all other writers. Only retention deletes.
         if overwrite:
             raise ConfigurationError('lineage is append-only: write with mode("append")')
         return LineageWriter(write_target(self.options, schema))

@@ -28,7 +28,7 @@ SHOWN_BYTES = 60
 
 @dataclass(frozen=True)
 class TaskResult(WriterCommitMessage):
-    """Rows of one task by their outcome; none was rejected."""
+    """Rows of one task by their outcome. None was rejected."""
 
     recorded: int
     replaced: int
@@ -50,7 +50,7 @@ class WriteTarget:
         """Record all rows of a task; return their number by outcome.
 
         Idempotent: a task that is run again changes nothing. Raises InputError with the errors of every
-        rejected row of the first batch that has any; its other rows and earlier batches are recorded.
+        rejected row of the first batch that has any. Its other rows and earlier batches are recorded.
         """
         counts: Counter[str] = Counter()
         for outcomes in ingest_batches(self._lines(batches), target=self.target):
@@ -123,7 +123,7 @@ def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
 
 
 def _find_column(schema: StructType) -> str | None:
-    """Return the column `value`, in any case; None without it. Raises ConfigurationError if ambiguous."""
+    """Return the column `value`, in any case, or None without it. Raises ConfigurationError if ambiguous."""
     names = [name for name in schema.names if name.lower() == VALUE]
     if VALUE in names:
         return VALUE

@@ -1,6 +1,6 @@
 """Changes of a store since an earlier scan: runs by their commit records, the catalogue by its rows.
 
-The bytes of a table say what changed, but not what was deleted (docs/develop/decisions/0029).
+The bytes of a table say what changed, but not what was deleted (decision 0029).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _read_runs(
 
 
 def _commit(row: Cells) -> tuple[str, int] | None:
-    """Return name and time of the valid commit record; None if no commit of the run has completed."""
+    """Return name and time of the valid commit record, or None if no commit of the run has completed."""
     column = run_rows.commit_column_of(row)
     return None if column is None else (column[len(layout.COMMIT) :].decode(), row[column].stamp_ms)
 

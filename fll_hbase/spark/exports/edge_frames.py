@@ -98,7 +98,7 @@ def _edges_of_contents(
 
 
 def _content_edges(store: StoreComponents, run: dict[str, Any], bounds: ScanBounds) -> Iterable[Row] | None:
-    """Return the matching edges of the content of a run; None if both were purged since the run was read."""
+    """Return the matching edges of the content of a run, None if both were purged since the run was read."""
     field_map = run_scan.field_map(store, run_key(run["run"], run["namespace"]), run["checksum"])
     if field_map is None:
         return None

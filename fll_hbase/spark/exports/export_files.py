@@ -19,7 +19,7 @@ FILE_BYTES = 256 * 2**20
 """Default size that files aim at."""
 
 SHUFFLE_BYTES_PER_FILE_BYTE = 4
-"""Bytes that Spark shuffles, compressed, for a byte of Parquet (docs/develop/decisions/0029)."""
+"""Bytes that Spark shuffles, compressed, for a byte of Parquet (decision 0029)."""
 
 _ROW_BYTES = {"csv": 256, "openlineage": 2_048}
 """About the bytes of a row of text, which is not shuffled: a task begins a new file after so many rows."""
@@ -68,7 +68,7 @@ def partition_by_day(frame: DataFrame) -> DataFrame:
 
 
 def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
-    """Return the frame sorted by start within each file; unless for CSV, also with DAY and spread by day."""
+    """Return the frame sorted by start within each file, and unless for CSV, with DAY and spread by day."""
     return frame.sortWithinPartitions("start_ms", "run") if form is Format.CSV else partition_by_day(frame)
 
 
@@ -85,7 +85,7 @@ def write_files(frame: DataFrame, path: str, form: Format, *, file_bytes: int = 
 
 
 def count_files(spark: SparkSession, directory: str) -> int:
-    """Return the number of data files of a table; 0 without a directory."""
+    """Return the number of data files of a table, or 0 without a directory."""
     names = (file.path.rpartition("/")[2] for file in HadoopDirectory(spark, directory).walk())
     return sum(name.startswith("part-") for name in names)
 

@@ -47,7 +47,7 @@ class StagedTables:
         return self._spark.read.schema(schema).parquet(self.path(table)).select(*columns)
 
     def count_files(self, table: str) -> int:
-        """Return the number of data files of a table; 0 if it was not written."""
+        """Return the number of data files of a table, or 0 if it was not written."""
         return count_files(self._spark, self.path(table))
 
 

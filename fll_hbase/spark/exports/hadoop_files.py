@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from fll_hbase.runtime.errors import LineageError
 
 TEMPORARY = "_fll_tmp-"
-"""Prefix of a file that is being written; it has no other name before it is complete."""
+"""Prefix of a file that is being written. It has no other name before it is complete."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,7 +57,7 @@ class HadoopDirectory:
         return bool(self._files.exists(self._path(path)))
 
     def names(self, path: str = "") -> Iterator[str]:
-        """Yield the names in a directory, unordered; none if the directory is absent."""
+        """Yield the names in a directory, unordered, or none if the directory is absent."""
         return (name for name, _ in self._entries(path))
 
     def walk(self, path: str = "", *, skip: Callable[[str], bool] = lambda _: False) -> Iterator[FileStatus]:

@@ -99,7 +99,7 @@ class IcebergTables(LakeTables):
         self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self._out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Write the rows of the batch; if it is repeated, replace them. Raises ConfigurationError."""
+        """Write the rows of the batch. If it is repeated, replace them. Raises ConfigurationError."""
         name = f"{_quoted(self._out)}.{table}"
         rows = _published_rows(stage, table, batch)
         if not self._spark.catalog.tableExists(name):

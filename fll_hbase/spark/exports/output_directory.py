@@ -149,7 +149,7 @@ class OutputDirectory:
         for replaced in manifest.replaces:
             files = self._manifest(replaced).files
             for file in files:
-                # Moved a moment ago, when it was unchanged; on an object store a move changes the time.
+                # Moved a moment ago, when it was unchanged. On an object store a move changes the time.
                 status = self._directory.status(f"{folder}/{file.path}")
                 if status and status.size_bytes == file.size_bytes:
                     self._directory.delete(status.path)
@@ -241,7 +241,7 @@ def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> O
     """Return a directory that is empty, new, or has a marker of the owner and only files that its jobs wrote.
 
     Completes what a killed job left. `parts` is the prefix of sub-directories that are claimed by themselves.
-    Raises ConfigurationError with the first file that is not ours; then nothing was changed.
+    Raises ConfigurationError with the first file that is not ours, before any change.
     """
     try:
         directory = HadoopDirectory(spark, path)
@@ -252,7 +252,7 @@ def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> O
         foreign = next(output.foreign_files(parts=parts), None)
         if foreign is not None:
             raise ConfigurationError(
-                f"{path!r} contains {foreign!r}, which no job of ours wrote, or which was changed since:"
+                f"{path!r} contains {foreign!r}, which is not an unchanged file of an export:"
                 " move it elsewhere, or use another directory"
             )
         output.recover()

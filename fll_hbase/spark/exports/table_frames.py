@@ -1,6 +1,6 @@
 """Frames of the tables of a store for jobs: the rows of the data source, without its interface.
 
-Spark's Python data sources need Spark 4; these frames also work on 3.5.
+Spark's Python data sources need Spark 4. These frames also work on 3.5.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ def merge_flags(
 ) -> DataFrame:
     """Return a lazy frame of CELL_HASHES: each hash in the key ranges once, with the bitwise or of its flags.
 
-    `hash_range` is the function that workers call for each part of a range; it also chooses the flags.
+    `hash_range` is the function that workers call for each part of a range. It also chooses the flags.
     """
-    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (docs/develop/decisions/0016).
+    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (decision 0016).
     ranges = range_scan.split_ranges(spark, settings, key_ranges)
     hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
     # Two workers hardly ever have the same hash: aggregating before the shuffle would only cost time.
@@ -46,7 +46,7 @@ def merge_flags(
 def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
     """Return a batch of CELL_HASHES from pairs of flags and the unsigned 64-bit hashes that have them.
 
-    At least one pair is needed; its hashes may be empty.
+    At least one pair is needed. Its hashes may be empty.
     """
     groups = list(groups)
     # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.

@@ -3,7 +3,7 @@
 Workers hash the cells that rows need and the cells that exist: one scan determines whether there is any
 mismatch. Only then a second scan explains mismatches as findings, and reads each again, since writers may be
 running. A scan of the calendars counts the runs of sealed days. An error is missed if its hash equals that of
-another cell: one in 18 billion, in a table of a billion cells (docs/develop/decisions/0016-marks-not-keys.md).
+another cell: one in 18 billion, in a table of a billion cells (decision 0016).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 
 
 def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table; with `repair`, repair what can be repaired on the workers, and audit again.
+    """Audit the whole table. With `repair`, repair what can be repaired on the workers, and audit again.
 
     Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
     """

@@ -43,7 +43,7 @@ _OWNER = Owner(EXPORT, "export")
 
 @dataclass(frozen=True, slots=True)
 class ExportSpec:
-    """The lineage to export: runs that start in the window; with a namespace, those with a dataset in it.
+    """The lineage to export: runs that start in the window. With a namespace, those with a dataset in it.
 
     `distinct` exports each edge once, instead of once for each run. Files aim at `file_bytes`.
     """

@@ -105,7 +105,10 @@ def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
 
 
 def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the last batch went to another store, place or format; not without one."""
+    """Raise ConfigurationError if the last batch went to another store, place or format.
+
+    Without a last batch, raise nothing.
+    """
     if last and last.target != spec.target:
         raise ConfigurationError(
             f"{spec.log!r} is the state of an export of {last.target.store} to {last.target.out} as"

@@ -2,7 +2,7 @@
 
 The rules are those of fll_hbase/store/maintenance/garbage_collection.py, which does the same in one process.
 Live cells and old cells are compared as 64-bit hashes; only if an old hash is not live, a second scan finds
-the cell. Two cells with the same hash keep each other (docs/develop/decisions/0016-marks-not-keys.md).
+the cell. Two cells with the same hash keep each other (decision 0016).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def apply_retention(
 
     With `dry_run` nothing is deleted, and the report has what would be.
 
-    Safe beside running writers; after an interruption, the next call continues. Raises CorruptRow, before
+    Safe beside running writers. After an interruption, the next call continues. Raises CorruptRow, before
     anything is collected: an unreadable run row could reference any cell.
     """
     started = time.monotonic()
@@ -267,7 +267,7 @@ def _delete(collection: Collection, cells: DataFrame, datasets: DataFrame | None
     keys = cells.select("row", "column").sort("row", "column")
     _run(keys.where(prefix.isin(*HINTS)), _delete_cells, collection)
     if datasets is not None:
-        # An alias is in the rows of both names; if one of the two datasets stays, so do both cells.
+        # An alias is in the rows of both names. If one of the two datasets stays, so do both cells.
         aliases = read_aliases(datasets, collection.settings).join(datasets, "dataset", "left_semi")
         _run(aliases, _delete_cells, collection)
         _run(datasets, _delete_datasets, collection)

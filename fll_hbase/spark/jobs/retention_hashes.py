@@ -25,7 +25,7 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 LIVE, CUT, WAITS = 1, 2, 4
-"""Flags of a hash: a run row needs the cell; it is the catalogue row of a dataset that loses references; in a
+"""Flags of a hash: a run row needs the cell, it is the catalogue row of a dataset that loses references, in a
 dry run, the cell is younger than the grace period, or an expired run that is younger needs it."""
 
 # From bit 3: the bits below are LIVE, CUT and WAITS.
@@ -108,7 +108,7 @@ def _hash_range(
 def _hash_stored_cells(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield old cells of a range of one kind as CELL_HASHES; in a dry run also younger ones, with WAITS."""
+    """Yield old cells of a range of one kind as CELL_HASHES, in a dry run also younger ones, with WAITS."""
     flag = OLD[start[: len(layout.RUNS)]]
     columns = AGE_COLUMNS if start.startswith(ROW_KINDS) else ()
     for page in _chunks(table.scan(start, stop, columns=columns)):
@@ -176,6 +176,6 @@ def _take_expired(page: dict[bytes, Row], scanner: LivenessScanner, until_ms: in
 
 
 def _chunks(items: Iterator[T]) -> Iterator[list[T]]:
-    """Yield the items in lists of at most BATCH_HASHES; none for no items."""
+    """Yield the items in lists of at most BATCH_HASHES, or none for no items."""
     while chunk := list(islice(items, cell_hashes.BATCH_HASHES)):
         yield chunk

@@ -48,7 +48,7 @@ class StreamPaths:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Minimum seconds between batch starts; with `once`, read what is available and end."""
+    """Minimum seconds between batch starts. With `once`, read what is available and end."""
 
     interval_seconds: float = 1.0
     once: bool = False
@@ -149,7 +149,7 @@ def _report(
 
 
 def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
-    """Return Spark's progress of a batch as JSON members; None before it is committed, {} if forgotten."""
+    """Return Spark's progress of a batch as JSON members; None before it is committed, or {} if forgotten."""
     last = query.lastProgress
     if last is None or last["batchId"] < number:
         return None

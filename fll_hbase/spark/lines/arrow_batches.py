@@ -26,7 +26,7 @@ _TYPES = {
 
 
 def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
-    """Yield rows as batches of up to BATCH_ROWS rows, in the columns of `ddl`; no batch for no rows."""
+    """Yield rows as batches of up to BATCH_ROWS rows, in the columns of `ddl`, or no batch for no rows."""
     remaining = iter(rows)
     while chunk := list(islice(remaining, BATCH_ROWS)):
         yield to_batch(chunk, ddl)

@@ -88,7 +88,7 @@ def _is_of(details: RunDetails, run: RunKey) -> bool:
 def _content(
     store: StoreComponents, cache: LRUCache[str, Content], committed: CommittedRun
 ) -> Content | None:
-    """Return the content of a run; None if both were purged since the run was read."""
+    """Return the content of a run, or None if both were purged since the run was read."""
     # A missing content is corruption only while a run still has it: retention may run beside an export.
     checksum = committed.checksum
     if checksum not in cache:

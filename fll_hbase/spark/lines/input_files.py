@@ -31,7 +31,7 @@ class FileCounts:
 
 
 def list_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Return a frame of FILE, SIZE and CODEC of the files of an input; no file is opened."""
+    """Return a frame of FILE, SIZE and CODEC of the files of an input. No file is opened."""
     files = spark.read.format("binaryFile").options(**OPTIONS).load(list(paths))
     return files.select(
         f.col("_metadata.file_path").alias(FILE),

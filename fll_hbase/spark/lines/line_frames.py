@@ -123,7 +123,7 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
 
 def _with_run(lines: DataFrame) -> DataFrame:
     """Add KEY, which lines of one run share, and START_MS, null where that is unknown."""
-    # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (docs/develop/decisions/0014).
+    # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (decision 0014).
     parsed = _with_members(lines)
     # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
     run = f.coalesce("members.run.run", "members.run.runId", "head.run.run", f.col(VALUE).cast("string"))

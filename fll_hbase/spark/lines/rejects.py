@@ -80,7 +80,7 @@ def _split_uri(uri: str) -> tuple[str, str]:
 
 
 def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
-    """Return whether a file is below, and not itself, a directory; both are pairs as `_split_uri` returns."""
+    """Return whether a file is below, and not itself, a directory. Both are pairs as `_split_uri` returns."""
     # With the slash, or `/data/rejects-old` would be below `/data/rejects`.
     return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
 

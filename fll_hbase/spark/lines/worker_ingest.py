@@ -41,7 +41,7 @@ GC_THRESHOLDS = 100_000, 20, 20
 """Runs come by the thousand and have no reference cycles: Python's default took a sixth of a load."""
 
 RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
-"""Half a minute of waits, beside the timeouts of the store; then the task fails, and Spark runs it again."""
+"""Half a minute of waits, beside the timeouts of the store, then the task fails, and Spark runs it again."""
 
 EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
 """Rejected lines of a task with equal faults that are written, and different faults that are counted."""

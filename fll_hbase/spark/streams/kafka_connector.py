@@ -13,7 +13,7 @@ _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<spark>\d+\.\d+\.\d+).*\.
 
 
 def connector_package(jars: Iterable[str]) -> str:
-    """Return the Maven coordinates of the connector for the Spark with these names of jars; "" without Spark.
+    """Return the Maven coordinates of the connector for the Spark with these names of jars, "" without Spark.
 
     Vendors append to the version: their Spark 3.5.1-amzn-0 works with the connector of 3.5.1.
     """
@@ -40,6 +40,6 @@ def missing_packages(packages: tuple[str, ...], jars: tuple[str, ...]) -> tuple[
 
 
 def connector_advice() -> str:
-    """Return advice to add to an error about a missing connector; "" if the version of Spark is not known."""
+    """Return advice to add to an error about a missing connector, "" if the version of Spark is not known."""
     package = connector_package(installed_jars())
     return f"; add the connector with --package {package}" if package else ""

@@ -58,7 +58,7 @@ def _format_fault(value: Column, value_format: ValueFormat) -> Column:
         return f.when(is_wire, f.format_string(text, schema_id(value)))
     no_json = f"no JSON behind the schema id %s of Confluent's wire format: {_NO_AVRO}"
     is_json = f.substring(value, HEADER_BYTES + 1, 1).isin(_JSON_STARTS)
-    plain = "not in Confluent's wire format; for a topic that mixes formats, use --value-format json"
+    plain = "not in Confluent's wire format: use --value-format json for a topic that mixes formats"
     return f.when(~is_wire, f.lit(plain)).when(~is_json, f.format_string(no_json, schema_id(value)))
 
 

@@ -23,7 +23,7 @@ class StopFlag:
         return self._event.is_set()
 
     def set(self) -> None:
-        """Ask for the end after the current batch; it cannot be taken back."""
+        """Ask for the end after the current batch. It cannot be taken back."""
         self._event.set()
 
 

@@ -97,7 +97,10 @@ def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
 
 
 def _read(directory: HadoopDirectory, path: str) -> StreamIdentity | None:
-    """Return the identity in a checkpoint; None without one. Raises ConfigurationError if it is damaged."""
+    """Return the identity in a checkpoint, or None without one.
+
+    Raises ConfigurationError if it is damaged.
+    """
     if not directory.exists(IDENTITY_FILE):
         return None
     try:

@@ -129,7 +129,7 @@ class KafkaOptions:
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader; those of this class win over `extra`."""
+        """Return the options of Spark's reader. Those of this class win over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )
@@ -262,7 +262,7 @@ def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
     """Return the error text for an unknown option, with all valid names, and the closest one if any is."""
     close = get_close_matches(name.lower(), spelling, n=1)
     advice = f" did you mean {spelling[close[0]]}?" if close else ""
-    client = f", and those of Kafka's client as {open_prefix}NAME" if open_prefix else ""
+    client = f", and options of Kafka's client as {open_prefix}NAME" if open_prefix else ""
     return f"unknown option {name!r};{advice} valid options: {', '.join(spelling.values())}{client}"
 
 
@@ -279,12 +279,12 @@ def parse_position(text: str, *, now_ms: int) -> str:
         return str(ceil(time_window.parse_seconds(text, now_ms=now_ms) * 1000))
     except ValueError as error:
         raise ValueError(
-            f"{error}; or {EARLIEST}, {LATEST}, or offsets as JSON such as {_OFFSETS}"
+            f"{error}. Also valid: {EARLIEST}, {LATEST}, or offsets as JSON such as {_OFFSETS}"
         ) from error
 
 
 def offsets_of(position: str) -> dict[str, dict[str, int]]:
-    """Return the offsets by topic and partition of a position of `parse_position`; {} for its other forms."""
+    """Return the offsets by topic and partition of a position of `parse_position`, {} for its other forms."""
     offsets: dict[str, dict[str, int]] = json.loads(position) if position.startswith("{") else {}
     return offsets
 

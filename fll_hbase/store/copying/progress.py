@@ -43,7 +43,7 @@ def put_of(progress: Progress) -> Put:
 
 
 def read_progress(table: Table) -> Progress | None:
-    """Return the progress of the copy that a table is, None for any other table. Raises CorruptRow."""
+    """Return the progress of the copy that a table is, or None for any other table. Raises CorruptRow."""
     cell = table.get(ROW).get(COLUMN)
     if cell is None:
         return None

@@ -189,7 +189,7 @@ class CopyPass:
         return results
 
     def _put_kind(self, kind: RowKind, begin: Progress) -> KindResult:
-        """Put the cells of a kind in which the target differs, after `begin`; each page with its progress.
+        """Put the cells of a kind in which the target differs, after `begin`, each page with its progress.
 
         Deletes nothing; the result counts the cells that are to be deleted.
         """
@@ -293,7 +293,7 @@ class CopyPass:
 
 
 def _copied(key: bytes, row: Row) -> Row:
-    """Return the cells of a row that a copy has, see `copied_cells`; {} for the row of a copy's progress."""
+    """Return the cells of a row that a copy has, see `copied_cells`, {} for the row of a copy's progress."""
     return {} if key == ROW else copied_cells(key, row)
 
 

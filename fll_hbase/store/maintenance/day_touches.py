@@ -16,7 +16,7 @@ from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Cell, Table
 
 TRIES_MAX = 10
-"""Touches after which a job gives up; each but the last one took half the grace period."""
+"""Touches after which a job gives up. Each but the last one took half the grace period."""
 
 
 def days_of_commits(rows: Iterable[Mapping[bytes, Cell]]) -> set[ContentDay]:

@@ -1,7 +1,7 @@
 """Garbage collection in one process: purge of expired runs, then deletion of cells that no run row needs.
 
-docs/reference/row-keys.md, "How rows are deleted", defines both and says why they are safe beside running writers.
-Only cells that were put at `until_ms` or before are deleted.
+docs/reference/row-keys.md, "How rows are deleted", defines both and says why they are safe beside
+running writers. Only cells that were put at `until_ms` or before are deleted.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int)
     Returns the numbers for the catalogue rows.
     """
     datasets = set(keys)
-    # An alias is in the rows of both names; if one of the two datasets stays, so do both cells.
+    # An alias is in the rows of both names. If one of the two datasets stays, so do both cells.
     cells = [cell for cell, alias in alias_cells(table, keys) if alias in datasets]
     remove_cells(table, cells, until_ms=until_ms)
     return remove_datasets(table, keys, until_ms=until_ms)

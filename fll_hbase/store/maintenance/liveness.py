@@ -48,7 +48,7 @@ class LiveCells(NamedTuple):
 
 
 class _CommittedState(NamedTuple):
-    """The commit value of a run row, its head, and the endpoints of its content; None without a commit."""
+    """The commit value of a run row, its head, and the endpoints of its content, or None without a commit."""
 
     value: bytes | None
     head: CommittedHead | None
@@ -105,7 +105,7 @@ class LivenessScanner:
             yield LiveCells(cells, truncated, self._former_cells(key, page[key], value, until_ms))
 
     def _former_cells(self, key: bytes, row: Row, committed: bytes | None, until_ms: int) -> list[CellKey]:
-        """Return the cells that a run's other commit records need; none if it last changed by `until_ms`."""
+        """Return the cells that a run's other commit records need, none if it last changed by `until_ms`."""
         # A reader that read the calendars before the change finds the run by its former reference, and then
         # by its run row where it is now. Without the reference it would find the run nowhere.
         values = [cell[0] for column, cell in row.items() if column.startswith(layout.COMMIT)]
@@ -174,7 +174,7 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
     There it represents all rows of one run and start, of any namespace and program.
     """
     # Which program a run of events has is in its event bodies, which liveness does not read. A row of another
-    # program is a hint that readers reject; it stays until its run is purged or starts at another time
+    # program is a hint that readers reject. It stays until its run is purged or starts at another time
     # (decision 31).
     if row.startswith(layout.RUN_INDEX):
         return run_index_cell(layout.split_run_index_key(row)[1])
@@ -231,7 +231,7 @@ def run_index_row(tail: bytes) -> bytes:
 
 
 def _is_horizon(key: bytes, column: bytes) -> bool:
-    """Return whether the cell is a horizon in a row beside the ways; one in the catalogue is not."""
+    """Return whether the cell is a horizon in a row beside the ways. One in the catalogue is not."""
     return column.startswith(layout.HORIZON) and key.startswith(layout.WAYS)
 
 
@@ -250,7 +250,7 @@ def _require(
 
 
 def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
-    """Return the head of a commit value, None for None. Raises CorruptRow, which names the row `key`."""
+    """Return the head of a commit value, or None for None. Raises CorruptRow, which names the row `key`."""
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:

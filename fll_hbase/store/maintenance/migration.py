@@ -31,7 +31,7 @@ Report: TypeAlias = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class MigrationReport:
-    """Numbers of what a migration read and put; `was_marked` of a table that had its calendars already.
+    """Numbers of what a migration read and put, or `was_marked` of a table that had its calendars already.
 
     `unreadable` runs have a commit record or a content that cannot be read; an audit names them.
     """

@@ -49,7 +49,9 @@ Report = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
-    """Deleted rows or cells by kind, and their bytes before compression; with `dry_run`, what would be.
+    """Deleted rows or cells by kind, and their bytes before compression.
+
+    With `dry_run`, the rows that would be deleted.
 
     `waiting` is what would also be deleted if it were older than the grace period; of a dry run only.
     """
@@ -68,7 +70,9 @@ class RetentionReport:
         """Return the report as one line: what was or would be deleted, its size in MiB, and the seconds."""
         verb = "would delete" if self.dry_run else "deleted"
         size = f"about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
-        waiting = f"; in the grace period: {_describe(self.waiting)}" if any(self.waiting.values()) else ""
+        waiting = (
+            f"; still in the grace period: {_describe(self.waiting)}" if any(self.waiting.values()) else ""
+        )
         return f"{verb} {_describe(self.counts)}; {size}{waiting}"
 
 

@@ -19,7 +19,7 @@ from fll_hbase.tables.base import Columns
 T = TypeVar("T")
 
 BATCH_ROWS_MAX = 1_000
-"""Run rows of one call; one query may read more."""
+"""Run rows of one call. One query may read more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Alone:
 _Request: TypeAlias = Scan | RowKeys | Contents | Alone
 
 Reads: TypeAlias = Generator[_Request, Any, T]
-"""A query whose result is a T; for a `Scan` it receives a list of pairs of a key and a row."""
+"""A query whose result is a T. For a `Scan` it receives a list of pairs of a key and a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:
 
 
 def _next_batch(steps: Sequence[_Request | _Result[T]]) -> list[int]:
-    """Return the numbers of the queries that read next, of one kind; none when all have results."""
+    """Return the numbers of the queries that read next, of one kind, or none when all have results."""
     # Rows wait until no query scans, and contents until none reads rows, so that one call reads them for all.
     for kind in (Scan, RowKeys, Contents, Alone):
         numbers = [number for number, step in enumerate(steps) if isinstance(step, kind)]

@@ -98,7 +98,7 @@ class Catalogue:
             yield dataset, fields
 
     def fields(self, dataset: Dataset) -> list[CatalogueField] | None:
-        """Return all fields of a dataset, under all its names; None if it was never recorded."""
+        """Return all fields of a dataset, under all its names, or None if it was never recorded."""
         rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
         return _fields(*rows.values()) if _exists(rows, dataset) else None
 
@@ -131,7 +131,7 @@ class Catalogue:
             return _latest_description(self._table.get(key, columns=(layout.LIGHT,)))
 
     def types(self, fields: Collection[DatasetField]) -> dict[DatasetField, str]:
-        """Return the latest types of fields, under all names of their datasets; those without are left out.
+        """Return the latest types of fields, under all names of their datasets. Those without are left out.
 
         Two calls for each 128 datasets. Raises DeadlineExceeded.
         """
@@ -161,7 +161,7 @@ class Catalogue:
                     yield DatasetField(dataset, parsed[1]), cell
 
     def field_names(self, dataset: Dataset) -> list[str] | None:
-        """Return the sorted field names of a dataset, under all its names; None if it was never recorded."""
+        """Return the sorted field names of a dataset, under all its names, None if it was never recorded."""
         fields = self.fields(dataset)
         return None if fields is None else [field.name for field in fields]
 
@@ -265,7 +265,7 @@ class Catalogue:
     def _rows(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[tuple[Dataset, Row]]:
-        """Yield the datasets of a namespace in order, each with its row, {} if that is missing."""
+        """Yield the datasets of a namespace in order, each with its row, or {} if that is missing."""
         names = dataset_names(self._table, namespace)
         listed = list_names(names, prefix=prefix.encode(), start_after=start_after.encode())
         for batch in batch_names(listed):

@@ -99,7 +99,7 @@ class Content(NamedTuple):
 class ContentCache:
     """Reads contents and caches what it decodes, up to about `cache_bytes`. Threads may share it.
 
-    With `shared` the entries are in that cache, under its bound; only caches of the same `scope` find them.
+    With `shared` the entries are in that cache, under its bound. Only caches of the same `scope` find them.
 
     Methods raise ContentMissing or CorruptRow.
     """
@@ -217,7 +217,7 @@ class ContentCache:
     def iter_touching(
         self, contents: Sequence[FieldOfContent], direction: Direction
     ) -> Iterator[tuple[Operation, ...]]:
-        """Yield for each content what `iter_operations` does, () if it does not mention its field.
+        """Yield for each content what `iter_operations` does, or () if it does not mention its field.
 
         Field maps of all contents are loaded first. Raises DeadlineExceeded.
         """
@@ -414,7 +414,9 @@ class ContentCache:
 def _check_exists(checksum: str, row: Row | None, columns: Sequence[bytes]) -> None:
     """Raise ContentMissing if `row`, which was read with these columns, is None or empty."""
     if not row:
-        raise ContentMissing(f"c|{checksum}: a run refers to this content row, which has none of {columns!r}")
+        raise ContentMissing(
+            f"c|{checksum}: a run refers to this content row, which lacks all of {columns!r}"
+        )
 
 
 def _operation_columns(row: Row, graph: bytes) -> tuple[bytes, ...]:

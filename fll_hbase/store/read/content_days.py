@@ -1,6 +1,6 @@
 """Days of the contents of a dataset in a window, by calendars: runs of sealed days, and days to read.
 
-A day that is sealed is answered by its seal; one that is not, from references, which run rows confirm. A day
+A day that is sealed is answered by its seal, any other day from references, which run rows confirm. A day
 without a token has no runs.
 """
 
@@ -148,7 +148,7 @@ def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
 
 
 def cut(runs: DayRuns, window: Window) -> DayRuns | None:
-    """Return the runs that start in a window; None if the seal lists too few to tell."""
+    """Return the runs that start in a window, or None if the seal lists too few to tell."""
     last_ms, first_ms = runs.runs[0].start_ms, runs.runs[-1].start_ms
     if window.start_ms <= first_ms and last_ms < window.stop_ms:
         return runs
@@ -169,7 +169,7 @@ def _descending(run: SealedRun) -> int:
 
 
 def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list[DayRuns] | None:
-    """Return the matching runs of a day that start in a window; None if references have to be read."""
+    """Return the matching runs of a day that start in a window, or None if references have to be read."""
     seal = days.sealed.get(day)
     if seal is None:
         return None if day in days.unsealed else []
@@ -198,7 +198,7 @@ def newest_tail(runs: Iterable[DayRuns]) -> bytes:
 
 
 def overlap(window: Window, other: Window) -> Window:
-    """Return the part that two windows have in common; they must overlap."""
+    """Return the part that two windows have in common. They must overlap."""
     return Window(max(window.start_ms, other.start_ms), min(window.stop_ms, other.stop_ms))
 
 

@@ -213,7 +213,7 @@ def _field_of(content: DatasetOfContent, name: str) -> FieldOfContent:
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
-    """Return what one window has and the other does not; None if a limit cut the other one's union."""
+    """Return what one window has and the other does not, or None if a limit cut the other one's union."""
     parts, base_parts = union.build(), base_union.build()
     # A part that a truncated window lacks may be in what was cut, so nothing is reported as missing from it.
     return FieldDiff(
@@ -243,8 +243,8 @@ class DatasetDiffReader(Reader):
     ) -> DatasetDiff:
         """Return the fields whose derivations differ between the windows, by name, with what differs.
 
-        Where both windows have the same contents none is read; else digests of all of them decide, and only
-        fields that differ are compared, by one content for each way of deriving them: at most
+        Where both windows have the same contents none is read. Otherwise digests of all of them decide, and
+        only fields that differ are compared, by one content for each way of deriving them: at most
         `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges and derivations in all.
         Runs are counted of the contents with derivations of one window alone. Raises NotFound for a dataset
         that was never recorded, and DeadlineExceeded if no field was compared in time.
@@ -270,7 +270,7 @@ class DatasetDiffReader(Reader):
         """Return the fields that are not derived in the same ways in both windows, by name.
 
         Each content may derive each field in a way of its own, so that only the first fields are compared if
-        all have more than `pairs_max` ways; then this limit is added.
+        all have more than `pairs_max` ways, then this limit is added.
         """
         differing = self._digests(contents ^ base_contents, indirect=indirect)
         names = sorted({name for _, by_field in differing for name in by_field})

@@ -110,7 +110,7 @@ class DerivationRunsReader(Reader):
 
 
 def _ways(item: WaysOfWindow, spans: _Spans, *, keeps_empty: bool) -> list[_Way]:
-    """Return the ways of an item with their runs; those without a run only if it `keeps_empty` ones."""
+    """Return the ways of an item with their runs, ways without a run only if it `keeps_empty` ones."""
     ways = []
     for digest, contents in item.ways.items():
         counted = [(spans[content], content) for content in contents if content in spans]

@@ -85,7 +85,7 @@ class EventMerger:
         return MergedRun(CommittedRun(merged.info.checksum, program_run, run), merged.info)
 
     def merged_head(self, events: Sequence[RunEvent]) -> bytes:
-        """Return the commit value of all events merged; only their lineage bodies are read."""
+        """Return the commit value of all events merged. Only their lineage bodies are read."""
         bodies = self.bodies(event.lineage_digest for event in events)
         merged = self._merge_lineage(events, bodies)
         start_ms, state = run_events.start_and_state(events)
@@ -158,11 +158,11 @@ class EventMerger:
         yield from islice((item for item in rows.items() if self.may_show(item[0])), RUNS_OF_ID_MAX)
 
     def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
-        """Return a run of `rows_of_id`; None if it is not recorded or not committed."""
+        """Return a run of `rows_of_id`, or None if it is not recorded or not committed."""
         return self._details({run: row}).get(run)
 
     def _details(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, RunDetails]:
-        """Return the details of runs, given their rows; without those that are not committed."""
+        """Return the details of runs, given their rows, without those that are not committed."""
         details = {}
         for run, committed in self.committed_runs(rows).items():
             events = run_rows.decode_events(rows[run])
@@ -248,7 +248,7 @@ def _events(run: RunKey, row: Row) -> list[RunEvent]:
 
 
 def _with_head(run: ProgramRun, head: CommittedHead, last_event_ms: int) -> ProgramRun:
-    """Return the merged run with start and state of its commit record; if RUNNING, with `lastEventTime`."""
+    """Return the merged run with start and state of its commit record. If RUNNING, with `lastEventTime`."""
     # The row may have events that no commit has merged yet; queries matched the run by its commit record.
     details = json.loads(run.details) if run.details else {}
     if head.state is State.RUNNING:

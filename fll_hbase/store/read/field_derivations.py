@@ -27,7 +27,7 @@ from fll_hbase.store.results import Derivation, Derivations
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
 _ContentDerivation: TypeAlias = tuple[str, tuple[Operation, ...]]
-"""Digest and sorted operations of a field in a content; no operations if the content lacks it."""
+"""Digest and sorted operations of a field in a content, without operations if the content lacks it."""
 
 
 class _Way:

@@ -84,7 +84,7 @@ class FieldGraph:
     def steps(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterable[tuple[Node, Steps]]:
-        """Return the edges of a content into (backward) or out of fields of a dataset; None for all fields.
+        """Return the edges of a content into (backward) or out of fields of a dataset, None for all fields.
 
         A field with many edges may be there several times. Raises DeadlineExceeded.
         """
@@ -130,7 +130,7 @@ class FieldGraph:
                 yield near, far, edge.influence
 
     def _end(self, dataset: Dataset | None, name: str | None) -> Node | None:
-        """Return the node of a field, or of a whole dataset without a name; None without a dataset."""
+        """Return the node of a field, or of a whole dataset without a name, or None without a dataset."""
         return None if dataset is None else self.node(DatasetField(dataset, name or WHOLE_DATASET))
 
 

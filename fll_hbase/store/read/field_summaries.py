@@ -139,7 +139,7 @@ def _contents(by_name: dict[Dataset, frozenset[str]]) -> Iterator[tuple[Dataset,
 
 
 def _other(entry: LineageEntry) -> Dataset | None:
-    """Return the dataset at the other end of an entry; None for generated and dropped fields."""
+    """Return the dataset at the other end of an entry, or None for generated and dropped fields."""
     is_backward = entry.direction is Direction.BACKWARD
     return entry.relation.source if is_backward else entry.relation.destination
 

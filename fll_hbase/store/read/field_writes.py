@@ -164,7 +164,7 @@ class FieldWriteReader(Reader):
         return starts
 
     def _schema(self, newest: _Writes) -> _Schema | None:
-        """Return the schema that the newest of those runs reported that did so; None if none of them did."""
+        """Return the schema that the newest of those runs reported that did so, None if none of them did."""
         details = self._events.run_details([run.key for run, _ in newest])
         for run, name in newest:
             run_details = details.get(run.key)
@@ -188,7 +188,7 @@ def _older_windows(newest_ms: int) -> Iterator[Window]:
 
 
 def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] | None:
-    """Return the schema's fields in a run's output; empty if it dropped it, None without a schema."""
+    """Return the schema's fields in a run's output, empty if it dropped it, or None without a schema."""
     # The schemas of an export are those of the fields that its runs used.
     if lineage.operations:
         return None
@@ -204,7 +204,7 @@ def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] 
 def _listed(
     field: CatalogueField, start_ms: int | None, schema: _Schema | None, *, newest_ms: int
 ) -> ListedField:
-    """Return a field last written at `start_ms`, None if unknown; dropped if a later `schema` lacks it."""
+    """Return a field last written at `start_ms`, or None if unknown; dropped if a later `schema` lacks it."""
     is_old = schema is not None and (start_ms is None or start_ms < schema.start_ms)
     is_dropped = schema is not None and is_old and not schema.has(field.name)
     return ListedField(field, None if start_ms == newest_ms else start_ms, is_dropped)

@@ -44,7 +44,7 @@ class HorizonReader(Reader):
         self._lock = threading.Lock()
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
-        """Return the horizon of a dataset if a window begins before it, else None; at most LIFETIME_MS old.
+        """Return the horizon of a dataset if a window begins before it, else None, at most LIFETIME_MS old.
 
         The latest of the horizons under all its names, in milliseconds since 1970.
         """
@@ -68,7 +68,7 @@ class HorizonReader(Reader):
         return _if_later(self._requests.current().latest_ms(may_read), window)
 
     def load(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the horizons of datasets, 0 without one; those that are not cached are read in two calls."""
+        """Return the horizons of datasets, 0 without one. Those that are not cached are read in two calls."""
         now_ms = self._clock()
         with self._lock:
             cached = {dataset: self._cache.get(dataset) for dataset in datasets}

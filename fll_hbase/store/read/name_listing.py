@@ -41,7 +41,7 @@ class LastNames:
 
 
 class MiddleNames:
-    """Names that follow a prefix in keys with further segments, escaped as there; one seek for each."""
+    """Names that follow a prefix in keys with further segments, escaped as there. One seek for each."""
 
     def __init__(self, table: Table, prefix: bytes, *, column: bytes) -> None:
         self._table = table
@@ -80,7 +80,7 @@ def namespace_names(table: Table) -> MiddleNames:
 def list_names(
     names: LastNames | MiddleNames, *, prefix: bytes = b"", start_after: bytes = b""
 ) -> Iterator[str]:
-    """Yield the names with a prefix in code point order, after `start_after`; both are UTF-8, unescaped."""
+    """Yield the names with a prefix in code point order, after `start_after`. Both are UTF-8, unescaped."""
     # All names with this prefix sort before `start_after`.
     if prefix < start_after[: len(prefix)]:
         return
@@ -98,7 +98,7 @@ def list_names(
 
 
 def _next_bytes(names: LastNames | MiddleNames, prefix: bytes) -> list[bytes]:
-    """Return the unescaped bytes that follow an escaped prefix in some name, sorted; one seek for each."""
+    """Return the unescaped bytes that follow an escaped prefix in some name, sorted. One seek for each."""
     following = []
     ranges = ((prefix + b"%", prefix + _FIRST_UNESCAPED), (prefix + _FIRST_UNESCAPED, prefix + _LAST))
     for start, stop in ranges:

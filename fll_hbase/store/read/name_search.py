@@ -53,7 +53,7 @@ BEFORE_ALL = SearchHit(Dataset("", ""))
 
 
 def match_rank(name: str, folded: str) -> MatchRank | None:
-    """Return how a name matches a text that is case-folded already; None if it does not contain it."""
+    """Return how a name matches a text that is case-folded already, or None if it does not contain it."""
     name = name.casefold()
     if folded not in name:
         return None
@@ -66,7 +66,7 @@ class HitCollector:
     """Collects the hits of one scan, from a position in the order of results on.
 
     A scan that begins at the first dataset finds the hits of all later ranks, too, and collects as many
-    of them as a page may have; so a catalogue is scanned at most twice for a page.
+    of them as a page may have, so a catalogue is scanned at most twice for a page.
     """
 
     def __init__(self, text: str, kind: SearchKind | None, start: SearchPosition, *, limit: int) -> None:
@@ -108,7 +108,7 @@ class HitCollector:
         return [SearchPosition(rank, hit) for rank in ranks for hit in self._by_rank[rank]]
 
     def _rank(self, candidate: SearchHit) -> MatchRank | None:
-        """Return the rank of a candidate; None if it does not match, or was on an earlier page."""
+        """Return the rank of a candidate, or None if it does not match, or was on an earlier page."""
         if self._kind is not None and (self._kind is SearchKind.FIELD) != bool(candidate.field):
             return None
         rank = match_rank(candidate.field or candidate.dataset.name, self._folded)
@@ -118,7 +118,7 @@ class HitCollector:
 def build_page(
     hits: Sequence[SearchPosition], *, limit: int, next_after: SearchPosition | None = None
 ) -> SearchPage:
-    """Return at most `limit` hits; if there are more, the next page begins after the last one of them."""
+    """Return at most `limit` hits. If there are more, the next page begins after the last one of them."""
     if len(hits) > limit:
         hits, next_after = hits[:limit], hits[limit - 1]
     return SearchPage(tuple(position.hit for position in hits), next_after)

@@ -27,7 +27,7 @@ BATCH_RUNS = 1_001
 """Rows of the run index, or run rows, of one call: those of a page of the usual size, and one more."""
 
 FIRST_RUNS = 8
-"""Rows of the first scan of a namespace beside others; each further scan of it reads twice as many."""
+"""Rows of the first scan of a namespace beside others. Each further scan of it reads twice as many."""
 
 EXAMINED_MAX = 20_000
 """Rows of the run index that one page examines: with a filter it may be short and not the last."""
@@ -156,7 +156,7 @@ class NamespaceRunReader(Reader):
             rows = list(self._table.scan(rows[-1][0] + b"\x00", scan.stop, limit=limit))
 
     def _namespaces(self) -> Iterator[bytes]:
-        """Yield the escaped namespaces of all programs; one seek for each."""
+        """Yield the escaped namespaces of all programs, with one seek for each."""
         start, stop = ranges.prefix_range(layout.RUN_INDEX)
         while first := list(self._table.scan(start, stop, limit=1)):
             deadline.check()

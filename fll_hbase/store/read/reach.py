@@ -1,7 +1,7 @@
 """Field reach: the fields that lead to one field, or that it leads to, over many hops.
 
 The walk goes level by level, and reads all datasets of a level together, so the number of calls follows the
-levels. A field is expanded once; in the order of the runs again whenever a later level admits more runs of
+levels. A field is expanded once, in the order of the runs again whenever a later level admits more runs of
 it. A plain walk is followed by one in the order of the runs over what the first has read.
 """
 
@@ -71,7 +71,7 @@ class InOrder(NamedTuple):
 class ReachWalk:
     """The state of a walk: fields with their bounds and hops, and the edges between them.
 
-    Edges that are not `within` others are left out; None for all.
+    Edges that are not `within` others are left out, or None for all.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class ReachWalk:
         return [Expansion(*key, self._expanded_nodes(listed)) for key, listed in sorted(nodes.items())]
 
     def _expanded_nodes(self, nodes: list[Node]) -> tuple[Node, ...] | None:
-        """Return these nodes and the dataset as a whole; forward, from that, None for all fields."""
+        """Return these nodes and the dataset as a whole; forward, from that, or None for all fields."""
         dataset_node = nodes[0].dataset_node
         if not self._backward and dataset_node in nodes:
             # Forward, an influence on a dataset leads to all fields of it.
@@ -143,13 +143,13 @@ class ReachWalk:
         return (*sorted((node for node in nodes if node is not dataset_node), key=_name), dataset_node)
 
     def nodes(self, expansion: Expansion, name: Dataset) -> tuple[Node, ...] | None:
-        """Return the fields of an expansion under a name of its dataset; None if it expands all fields."""
+        """Return the fields of an expansion under a name of its dataset, or None if it expands all fields."""
         if expansion.nodes is None or name == expansion.dataset:
             return expansion.nodes
         return tuple(self._graph.node(DatasetField(name, node.field.name)) for node in expansion.nodes)
 
     def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
-        """Return the name under which a dataset was first reached; from now on `names` all mean this one."""
+        """Return the name under which a dataset was first reached. From now on `names` all mean this one."""
         first_name = self._canonical.setdefault(dataset, dataset)
         self._has_aliases |= first_name != dataset
         listed = tuple(names)
@@ -307,7 +307,7 @@ class ReachWalk:
     def _named_paths(self) -> dict[DatasetField, Path]:
         """Return the shortest path to each field, with all datasets under canonical names."""
         if not self._has_aliases:
-            # Most datasets have one name; then paths stay shared.
+            # Paths of a dataset with one name, as most have, stay shared.
             return {node.field: path for node, path in self._paths.items()}
         return {self._renamed(node).field: self._renamed_path(path) for node, path in self._paths.items()}
 
@@ -438,7 +438,7 @@ class ReachReader:
     def fields_within(self, query: ReachQuery) -> Reach:
         """Return all that is within reach, up to the limits that `truncated_by` names.
 
-        No edges for an unknown field. At the deadline the walk ends where it is; then it is not known what is
+        No edges for an unknown field. At the deadline the walk ends where it is. Then it is not known what is
         in order. Raises DeadlineExceeded if it passes before the first edge.
         """
         walked = _Walked(self._components, query)
@@ -466,7 +466,7 @@ class ReachReader:
         return ordered.in_order()
 
     def _walk(self, walk: ReachWalk, walked: _Walked) -> None:
-        """Walk level by level. Raises DeadlineExceeded; what was added until then is valid."""
+        """Walk level by level. Raises DeadlineExceeded. What was added until then is valid."""
         level, level_max = walk.query.level, self._settings.level_max
         for _ in range(min(level or level_max, level_max)):
             self._walk_level(walk, walked)

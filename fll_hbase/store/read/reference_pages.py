@@ -16,7 +16,7 @@ PAGE_REFERENCES_MAX = 1000
 """References of one page."""
 
 COLUMNS_MAX = 200
-"""Columns of one scan of references; for more contents on one day all its references are read."""
+"""Columns of one scan of references. For more contents on one day all its references are read."""
 
 
 class Page(NamedTuple):

@@ -36,15 +36,15 @@ class Horizons:
     purges: tuple[RetentionPolicy, ...] = ()
 
     def horizon_ms(self, dataset: Dataset) -> int:
-        """Return the time before which runs of a dataset are not shown; 0 without a request."""
+        """Return the time before which runs of a dataset are not shown, or 0 without a request."""
         return max(self.default_ms, self.datasets_ms.get(dataset, NEVER_MS))
 
     def deleted_before_ms(self, dataset: Dataset) -> int:
-        """Return the time before which runs of a dataset are not shown, or may have been deleted; else 0."""
+        """Return the time before which runs of a dataset are not shown, or may have been deleted, else 0."""
         return max(self.horizon_ms(dataset), *(purge.cutoff_ms(dataset) for purge in self.purges), NEVER_MS)
 
     def latest_ms(self, may_read: Callable[[str], bool]) -> int:
-        """Return the time before which runs of any readable dataset may have been deleted; else 0."""
+        """Return the time before which runs of any readable dataset may have been deleted, else 0."""
         cutoffs_ms = [self.default_ms]
         for purge in self.purges:
             cutoffs_ms.append(purge.default_ms)

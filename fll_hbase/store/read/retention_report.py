@@ -251,7 +251,7 @@ class RetentionReporter(Reader):
                 yield path_between(field, following, Direction.FORWARD)
 
     def _retained_from_ms(self, fields: Iterable[DatasetField]) -> int:
-        """Return the latest horizon of any of the datasets, under all their names; 0 without any."""
+        """Return the latest horizon of any of the datasets, under all their names, or 0 without any."""
         datasets = sorted({field.dataset for field in fields})
         chunks = (datasets[i : i + DATASETS_PER_READ] for i in range(0, len(datasets), DATASETS_PER_READ))
         return max((ms for chunk in chunks for ms in self._horizons.load(chunk).values()), default=0)

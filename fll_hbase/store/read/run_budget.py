@@ -11,9 +11,9 @@ LAST_SECONDS = 0.5
 
 
 class RunBudget:
-    """At most `runs_max` runs, for a query that holds them in memory; its answer names what cut it.
+    """At most `runs_max` runs, for a query that holds them in memory. Its answer names what cut it.
 
-    With `until_deadline` reading ends shortly before the deadline; else the deadline is an error.
+    With `until_deadline` reading ends shortly before the deadline. Otherwise the deadline is an error.
     """
 
     def __init__(self, runs_max: int, *, until_deadline: bool = False) -> None:

@@ -43,7 +43,7 @@ REFERENCES_MAX = 100
 """References of one page. Those of a dataset with fewer in a direction are all read."""
 
 PARTS = 16
-"""Parts of a range of starts; one step of a search reads one reference in each."""
+"""Parts of a range of starts. One step of a search reads one reference in each."""
 
 SEARCHES_MAX = 5
 """Starts, from the oldest on, at which only references that are no longer valid may be found."""
@@ -90,7 +90,7 @@ class _Day:
         self._failed_runs: list[SealedRun] = []
 
     def add(self, runs: DayRuns, *, shows_ids: bool) -> None:
-        """Add runs; without `shows_ids`, failed ones without their ids."""
+        """Add runs, without the ids of failed ones unless `shows_ids`."""
         self._first_ms = min(self._first_ms, runs.runs[-1].start_ms)
         self._last_ms = max(self._last_ms, runs.runs[0].start_ms)
         if not runs.failed:
@@ -108,7 +108,7 @@ class _Day:
 
 
 class ProgramUnion:
-    """Programs under construction; with `daily`, with their runs by day."""
+    """Programs under construction, with their runs by day if `daily`."""
 
     def __init__(self, *, daily: bool = False) -> None:
         self._complete: dict[_ProgramKey, _Usage] = {}
@@ -171,7 +171,7 @@ def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
 
 
 class BucketCounts:
-    """Counts of runs in buckets of equal length, under construction; none for an empty window."""
+    """Counts of runs in buckets of equal length, under construction, or none for an empty window."""
 
     def __init__(self, window: Window, *, buckets: int) -> None:
         length_ms = window.stop_ms - window.start_ms
@@ -263,8 +263,8 @@ class RunReader(Reader):
     ) -> RunsPage:
         """Return at most `limit` runs of the window, newest first, after the reference tail `start_after`.
 
-        That is the `next_after` of the previous page, and b"" for the first one; it is b"" on the last page.
-        A `program` or `state` that is not empty selects runs; those that it leaves out are read, too.
+        That is the `next_after` of the previous page, and b"" for the first one. It is b"" on the last page.
+        A `program` or `state` that is not empty selects runs. Those that it leaves out are read, too.
         """
         listed: list[ListedRun] = []
         keys: list[RunKey] = []
@@ -296,7 +296,7 @@ class RunReader(Reader):
         failed: bool = False,
         daily: bool = False,
     ) -> Programs:
-        """Return the programs of the runs of the window; with `failed`, also those with failed runs alone.
+        """Return the programs of the runs of the window. With `failed`, also those with failed runs alone.
 
         With `daily`, each has its runs by day, `PROGRAM_DAYS_MAX` days of all programs together.
         At most `list_limit_max`, by their newest runs. Runs of days that are not sealed yet are read newest
@@ -404,7 +404,10 @@ class RunReader(Reader):
     def _runs_by_tail(
         self, query: WindowQuery, field: str, start_after: bytes, batch_size: int
     ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
-        """Yield matching runs by reference tail, newest first; with `field` only those that touch it."""
+        """Yield matching runs by reference tail, newest first.
+
+        With `field`, yield only runs that touch it.
+        """
         dataset_field = DatasetField(query.dataset, field)
         for committed in self._windows.runs(
             query, start_after=start_after, batch_size=batch_size, leaves_out_damaged=True
@@ -427,7 +430,7 @@ class RunBoundsReader(Reader):
     def bounds(self, names: Sequence[Dataset]) -> RunBounds:
         """Return the starts of the first and the last run of a dataset, given with its aliases.
 
-        None without any run. The number of calls is bounded; if references that are no longer valid exceed
+        None without any run. The number of calls is bounded. If references that are no longer valid exceed
         the bounds, `truncated_by` has it, and an earlier or later run may exist. Raises DeadlineExceeded.
         """
         queries = self._windows.restrict(
@@ -464,7 +467,7 @@ class RunBoundsReader(Reader):
         return None
 
     def _oldest_reference(self, query: WindowQuery, window: Window) -> int | None:
-        """Return the start in ms of the oldest reference in a window, read part by part; None without."""
+        """Return the start in ms of the oldest reference in a window, read part by part, or None without."""
         # Tables scan newest first only. Each step leaves a sixteenth of the window, up to the newest
         # reference in it: 11 steps for a start since 1970.
         while True:

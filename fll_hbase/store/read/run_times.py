@@ -44,7 +44,10 @@ class RunTimes:
 
     @property
     def runs(self) -> Sequence[DayRuns]:
-        """Return the runs by day, program and whether they failed, the newest first; not a copy."""
+        """Return the runs by day, program and whether they failed, the newest first.
+
+        The result is not a copy.
+        """
         return self._newest_first
 
     @property
@@ -53,14 +56,14 @@ class RunTimes:
         return sum(runs.total for runs in self._newest_first)
 
     def latest_bound(self, direction: Direction, bound: int) -> int | None:
-        """Return the bound of that run within a bound which admits most others; None without a run."""
+        """Return the bound of that run within a bound which admits most others, or None without a run."""
         parts = self._within(window_within(self._window, direction, bound))
         if direction is Direction.BACKWARD:
             return max([part.runs[0].start_ms for part in parts], default=None)
         return max([-part.runs[-1].start_ms for part in parts], default=None)
 
     def span(self, direction: Direction, bound: int) -> RunSpan | None:
-        """Return how many runs are within a bound, with the first and the last; None without any."""
+        """Return how many runs are within a bound, with the first and the last, or None without any."""
         if bound not in self._spans:
             window = window_within(self._window, direction, bound)
             self._spans[bound] = _span(list(self._within(window)))
@@ -79,7 +82,7 @@ class RunTimes:
         }
 
     def replace_day(self, day: int, runs: Iterable[DayRuns]) -> None:
-        """Replace the runs of one day by `runs`, each part with a run; none removes the day."""
+        """Replace the runs of one day by `runs`, each part with a run. None removes the day."""
         others = (part for part in self._newest_first if day_of(part.runs[0].start_ms) != day)
         self._newest_first = _sorted((*others, *runs))
         self._spans.clear()
@@ -117,12 +120,12 @@ def window_within(window: Window, direction: Direction, bound: int) -> Window:
 
 
 def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
-    """Sort the runs of days by their latest start, newest first; each has a run."""
+    """Sort the runs of days by their latest start, newest first. Each has a run."""
     return sorted(runs, key=lambda day_runs: -day_runs.runs[0].start_ms)
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, None without any; of the runs that began last, it names the smallest id."""
+    """Return the span of runs, or None without any; of the runs that began last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))
@@ -414,7 +417,7 @@ def _count(
     reference: tuple[bytes, Row],
     head: CommittedHead,
 ) -> None:
-    """Count a run on the day of its run row, if its reference is there; or note where it is."""
+    """Count a run on the day of its run row, if its reference is there, or note where it is."""
     tail, row = reference
     key = ContentDay(head.checksum, day_of(head.start_ms))
     start_ms, run = layout.parse_reference_tail(tail)
@@ -433,7 +436,7 @@ def _column(head: CommittedHead) -> bytes:
 
 
 def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
-    """Return the counted runs; each list is newest first, as references are."""
+    """Return the counted runs. Each list is newest first, as references are."""
     by_day: dict[ContentDay, dict[bool, list[SealedRun]]] = {}
     for run, (key, failed, start_ms) in counted.runs.items():
         by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, *run))
@@ -444,7 +447,7 @@ def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
 
 
 def _token(contents: DaysByContent, key: ContentDay) -> bytes | None:
-    """Return the token of a day, as its calendar was read; None if it has none."""
+    """Return the token of a day, as its calendar was read, or None if it has none."""
     days = contents.get(key.checksum)
     if days is None:
         return None

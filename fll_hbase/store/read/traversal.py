@@ -73,7 +73,7 @@ class _Walk:
         self._pairs = 0
 
     def run(self, start: Dataset) -> None:
-        """Add all lineage. Raises DeadlineExceeded; what was added until then is valid."""
+        """Add all lineage. Raises DeadlineExceeded. What was added until then is valid."""
         frontier = {start}
         for hop in range(1, min(self._limits.level, self._limits.level_max) + 1):
             frontier = self._hop(frontier, hop)
@@ -115,7 +115,7 @@ class _Walk:
 
 
 def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> DatasetLineage | None:
-    """Return the lineage of complete runs between the same datasets, empty without any; None if unknown."""
+    """Return the lineage of complete runs between the same datasets, empty without any, None if unknown."""
     # What a limit left out is not what failed runs alone have.
     if complete is None or complete.truncated:
         return None
@@ -187,7 +187,7 @@ class DatasetLineageReader(Reader):
     def _relations(
         self, query: WindowQuery, by_name: Mapping[Dataset, frozenset[str]], *, indirect: bool
     ) -> DatasetLineageSet:
-        """Return the lineage of a dataset from its contents by name; its aliases are renamed to it."""
+        """Return the lineage of a dataset from its contents by name. Its aliases are renamed to it."""
         # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
         relations = merge_lineages(
             [

@@ -1,6 +1,6 @@
 """Contents and runs of a window: what calendars say, and candidates from references, confirmed by run rows.
 
-References are hints; only a run row decides which content, start and state its run has. The cost of a query
+References are hints. Only a run row decides which content, start and state its run has. The cost of a query
 grows with distinct contents and days, not with runs, but for days that are not sealed yet.
 """
 
@@ -294,14 +294,14 @@ class WindowReader:
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
     def committed_runs(self, runs: Collection[RunKey]) -> dict[RunKey, CommittedRun]:
-        """Return committed runs; those that are not recorded or not committed are left out."""
+        """Return committed runs. Those that are not recorded or not committed are left out."""
         return self._events.committed_runs(run_rows.read_run_rows(self._table, runs))
 
     def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
         """Yield counted runs, of one program each, with the newest of them; sealed days first, in order.
 
-        Seals contain programs; for other days run rows are read, and each run is yielded alone, unless purged
-        meanwhile. Raises DeadlineExceeded; what was yielded until then is valid.
+        Seals contain programs. For other days run rows are read, and each run is yielded alone, unless purged
+        meanwhile. Raises DeadlineExceeded. What was yielded until then is valid.
         """
         for day_runs in counted:
             if day_runs.program:
@@ -378,7 +378,7 @@ def read_by_name(
 
 
 def _read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
-    """Return the aliases of those datasets that have any, sorted; one step only (decision 13)."""
+    """Return the aliases of those datasets that have any, sorted, in one step only (decision 13)."""
     keys = {layout.alias_row(dataset): dataset for dataset in datasets}
     rows: dict[bytes, Row] = yield RowKeys(keys)
     return {keys[key]: layout.aliases_in(row) for key, row in rows.items()}

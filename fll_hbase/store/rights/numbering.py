@@ -155,7 +155,7 @@ class _Contexts:
         return {label: order[_frozen(signature)] for label, signature in signatures.items()}
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
-        """Return what a part shows of a label; one text for all labels of a part with very many."""
+        """Return what a part shows of a label. One text for all labels of a part with very many."""
         part = self._parts[number]
         if self._label_counts[number] == 1:
             if number not in self._single_label_texts:
@@ -211,7 +211,7 @@ def _parts(value: object) -> Iterator[object]:
 
 
 def _members(value: object) -> Sequence[object] | None:
-    """Return the members of a dataclass, a struct or a collection; None for any other value."""
+    """Return the members of a dataclass, a struct or a collection, or None for any other value."""
     kind: Any = type(value)
     if kind in _COLLECTIONS:
         return tuple(value)  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ def _members(value: object) -> Sequence[object] | None:
 
 @cache
 def _names_of_members(kind: Any) -> tuple[str, ...] | None:
-    """Return the members' names in a class of values, in constructor order; None for other classes."""
+    """Return the members' names in a class of values, in constructor order, or None for other classes."""
     if issubclass(kind, (Enum, str)):
         return None
     if kind is DatasetLineage:
@@ -310,7 +310,7 @@ def _replaced_text(text: str, names: Mapping[str, str]) -> str:
 
 
 def _replaced_lineage(lineage: DatasetLineage, names: Mapping[str, str]) -> DatasetLineage:
-    """Return the lineage with labels of its datasets replaced; without fields if either is hidden."""
+    """Return the lineage with labels of its datasets replaced, without fields if either is hidden."""
     ends = _replaced(lineage.source, names), _replaced(lineage.destination, names)
     if is_hidden(lineage.source) or is_hidden(lineage.destination):
         return DatasetLineage(*ends)

@@ -72,7 +72,7 @@ class RecordingRights:
         )
 
     def _missing_right(self, run: RunInput) -> Forbidden | None:
-        """Return the error that names the namespaces in which the principal may not record; else None."""
+        """Return the error that names the namespaces in which the principal may not record, else None."""
         if isinstance(run, RecordedRun):
             needed = {run.run.namespace, *(dataset.namespace for dataset in run.info.destinations)}
         else:
@@ -83,8 +83,8 @@ class RecordingRights:
         names = ", ".join(map(repr, refused[:_NAMED_MAX]))
         others = "" if len(refused) <= _NAMED_MAX else f" and {len(refused) - _NAMED_MAX} more"
         return Forbidden(
-            f"recording this needs the role `recorder` on {names}{others}: the namespace of the program and"
-            " those of all datasets that it writes; nothing was stored"
+            f"recording this needs the role `recorder` on {names}{others}: the namespaces of the program and"
+            " of all datasets that it writes; nothing was stored"
         )
 
     def _permitted_info(self, info: FieldLineageInfo) -> FieldLineageInfo:

@@ -186,8 +186,8 @@ class CheckedRetention(RetentionRequests):
         self._catalogue.require_dataset(dataset)
         if not all(self._principal.may(Role.ADMIN, name.namespace) for name in self._names(dataset)):
             raise Forbidden(
-                f"this needs the role `admin` on namespace {dataset.namespace!r} and on those of all names"
-                " of the dataset; nothing was changed"
+                f"this needs the role `admin` on namespace {dataset.namespace!r} and on the namespaces of all"
+                " names of the dataset; nothing was changed"
             )
 
 
@@ -372,7 +372,7 @@ class StoreView(LineageStore):
     def content(self, checksum: str) -> Content:
         """Return a content by its checksum. Raises NotFound unless it is visible as a whole."""
         if not self._visible.shows_whole(checksum):
-            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
+            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> returns the checksum of a run")
         return super().content(checksum)
 
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
@@ -384,7 +384,7 @@ class StoreView(LineageStore):
         """Change nothing: the store that this is a view of stays open."""
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
-        """Return each run as it may be recorded, or its error; one read for the owners of all run ids."""
+        """Return each run as it may be recorded, or its error. One read for the owners of all run ids."""
         keys = [run_key_of(run) for run in runs]
         stored = run_owner.stored_rows(self._base.table, self._events_of_base, set(keys))
         owners = self._events_of_base.committed_runs(dict(stored.values()))
@@ -448,7 +448,7 @@ class StoreView(LineageStore):
 
 
 def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
-    """Return whether the principal has a role in a namespace; with None, in all namespaces."""
+    """Return whether the principal has a role in a namespace. With None, in all namespaces."""
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
 
 

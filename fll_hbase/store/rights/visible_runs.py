@@ -63,7 +63,7 @@ class VisibleRuns(EventMerger):
         }
 
     def may_show(self, run: RunKey) -> bool:
-        """Return whether the run may be shown; True if its key has no namespace and does not tell."""
+        """Return whether the run may be shown, or True if its key has no namespace and does not tell."""
         return not run.namespace or self._may_read(run.namespace)
 
     def hidden_labels(self, runs: Collection[RunKey]) -> dict[RunKey, str]:
@@ -88,7 +88,7 @@ class VisibleRuns(EventMerger):
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
     def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
-        """Return a run of `rows_of_id`; None if its program is hidden.
+        """Return a run of `rows_of_id`, or None if its program is hidden.
 
         Then with the calls that an id without a run needs, whatever is cached.
         """
@@ -117,7 +117,7 @@ class VisibleRuns(EventMerger):
         return namespace
 
     def _namespace_of_events(self, events: Sequence[RunEvent]) -> str:
-        """Return the namespace of the program of a run's sorted events, "" without any; in one call.
+        """Return the namespace of the program of a run's sorted events, "" without any, in one call.
 
         The bodies are cached if the namespace may be read. Raises CorruptRow if one is missing or not a body.
         """

@@ -33,7 +33,7 @@ _DECISIONS_MAX = 10_000
 """Namespaces whose decision, whether they may be read, is cached."""
 
 _SCAN_ROWS = 100
-"""Rows of the first scan of a range with a limit; each further one reads twice as many."""
+"""Rows of the first scan of a range with a limit. Each further one reads twice as many."""
 
 _SCAN_ROWS_MAX = 5_000
 
@@ -100,7 +100,7 @@ class VisibleTable:
         """Whether any content was masked: before, no answer can have a label of a dataset."""
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the visible cells of one row; {} for a hidden one."""
+        """Return the visible cells of one row, or {} for a hidden one."""
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
@@ -120,7 +120,7 @@ class VisibleTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Iterate the visible rows of a range; one seek for each hidden namespace in it."""
+        """Iterate the visible rows of a range, with one seek for each hidden namespace in it."""
         namespace = _plain_namespace(start, stop)
         if namespace is None:
             return islice(self._scan(start, stop, columns, limit), limit)
@@ -169,7 +169,7 @@ class VisibleTable:
         """Change nothing: the table belongs to the store that this is a view of."""
 
     def shows_whole(self, checksum: str) -> bool:
-        """Return whether a content is stored and fully visible; one call, also for one that is not stored."""
+        """Return whether a content is stored and fully visible. One call, also for one that is not stored."""
         key = layout.content_row(checksum)
         if key in self._unmasked:
             return True
@@ -200,7 +200,7 @@ class VisibleTable:
         return {name: shown[key] or name for key, name in keys.items()}
 
     def _forbidden(self, role: Role, namespace: str | None) -> Forbidden:
-        """Return the error of a missing role; it does not name a namespace that the principal may not see."""
+        """Return the error of a missing role. It does not name a namespace that the principal may not see."""
         if namespace is not None and not self._may_read(namespace):
             return Forbidden("this name is already in use; nothing was changed. Choose another one")
         where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
@@ -211,7 +211,7 @@ class VisibleTable:
         return self._reads(namespaces.escaped_namespace(key)) and not key.startswith(layout.ACCESS)
 
     def _shown(self, rows: Iterable[tuple[bytes, Row]], columns: Columns) -> Iterator[tuple[bytes, Row]]:
-        """Yield rows of visible keys as they are shown; those without any shown cell are left out."""
+        """Yield rows of visible keys as they are shown. Those without any shown cell are left out."""
         for key, row in rows:
             if key.startswith(layout.CONTENTS):
                 shown = self._shown_content(key, row, columns)
@@ -287,12 +287,12 @@ class VisibleTable:
         try:
             policy = policies.decode_policy(key, row[layout.POLICY].value)
         except CorruptRow:
-            # Its reader reports it; its text is in no answer.
+            # Its reader reports it. Its text is in no answer.
             return True
         return policy is None or policy.field is None or self._may_read(policy.field.dataset.namespace)
 
     def _changed_namespaces(self, put: Put) -> list[str | None]:
-        """Return the namespaces that a change concerns; None for one that concerns all."""
+        """Return the namespaces that a change concerns, or None for one that concerns all."""
         if not put.row.startswith(layout.POLICIES):
             return [namespaces.namespace_of(put.row)]
         if namespace := layout.parse_policy(put.row)[1]:
@@ -323,7 +323,7 @@ class VisibleTable:
         return all(map(self._may_read, {dataset.namespace for dataset in datasets}))
 
     def _cached(self, key: bytes) -> MaskedContent | None:
-        """Return the masked row of a content from the cache, None if it has none."""
+        """Return the masked row of a content from the cache, or None if it has none."""
         with self._lock:
             cached = self._masked.get(key)
         return cached[1] if cached else None
@@ -378,7 +378,7 @@ def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
 def _plain_namespace(start: bytes, stop: bytes) -> bytes | None:
     """Return the namespace of all keys of a range, as it stands there, if their rows are shown as they are.
 
-    b"" for kinds of rows that belong to none; None if there are several, or if rows are masked.
+    b"" for kinds of rows that belong to none, or None if there are several, or if rows are masked.
     """
     kind = start[:2]
     if kind in _SHOWN_AS_THEY_ARE:

@@ -1,8 +1,8 @@
 """Cells of ways and calendars, encoded and decoded by pure functions.
 
 A calendar says on which days a content ran. The token of a day is replaced by whoever is about to change
-its runs; the seal of the day counts them, and holds as long as its token is that of the day. docs/reference/row-keys.md
-defines the format, and why a seal is right.
+its runs; the seal of the day counts them, and holds as long as its token is that of the day.
+docs/reference/row-keys.md defines the format, and why a seal is right.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def day_cells(key: ContentDay) -> list[CellKey]:
 
 
 def encode_program(run: ProgramRun) -> bytes:
-    """Return the five names of a run's program, namespace first, escaped and joined; without id and start."""
+    """Return the five names of a run's program, namespace first, escaped and joined, without id and start."""
     names = (run.namespace, run.application, run.version, run.type, run.program)
     return SEPARATOR.join(map(escape, names))
 
@@ -162,7 +162,7 @@ def decode_program(value: bytes, run: SealedRun) -> ProgramRun:
 def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> list[Put]:
     """Return the seal of a day whose runs of a content are these, with the token as read before them.
 
-    Of many runs the starts are a second cell; where that would be too long it is left out.
+    The starts of many runs are a second cell, which is left out if it would be too long.
     """
     parts = _parts(key.day, runs)
     row = key.row
@@ -207,13 +207,13 @@ def reference_order(run: SealedRun) -> tuple[int, bytes]:
 
 
 def token_of(row: Row, day: int) -> bytes | None:
-    """Return the token of a day in a calendar row; None without any: then no run of the day is confirmed."""
+    """Return the token of a day in a calendar row, None without any: then no run of the day is confirmed."""
     cell = row.get(calendars.day_column(calendars.TOKEN, day))
     return None if cell is None else cell.value
 
 
 def sealed_day(row: Row, day: int, kind: bytes = calendars.SEAL) -> tuple[DayRuns, ...] | None:
-    """Return the runs of a day by program as its seal has them; None if there is none that holds.
+    """Return the runs of a day by program as its seal has them, or None if there is none that holds.
 
     With the kind STARTS all runs are listed. Raises CorruptRow.
     """

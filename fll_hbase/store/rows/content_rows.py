@@ -25,7 +25,7 @@ from fll_hbase.store.rows.run_rows import checked_put
 from fll_hbase.tables import Cell, Put, Row
 
 _TypesByField: TypeAlias = dict[Dataset, dict[str, set[str]]]
-"""By dataset and field the types that operations give; empty for none."""
+"""By dataset and field the types that operations give, empty for none."""
 
 _RANGES = re.compile(rb"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 
@@ -94,7 +94,7 @@ def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
         if isinstance(operation, Write):
             written = fields.setdefault(operation.destination, {})
             for input_field in operation.inputs:
-                # An indirect input of a WRITE influences rows; it is not a field of the destination.
+                # An indirect input of a WRITE influences rows. It is not a field of the destination.
                 if input_field.influence is Influence.DIRECT:
                     type_ = types[input_field.origin].get(input_field.name, "")
                     written.setdefault(input_field.name, set()).add(type_)
@@ -159,7 +159,7 @@ def decode_ranges(cell: Cell, stop: int) -> Iterator[int]:
 
 
 def encode_ranges(bits: int) -> bytes:
-    """Return the numbers of the bits that are set as ranges: `0-2,7` for bits 0, 1, 2 and 7; b"" for 0."""
+    """Return the numbers of the bits that are set as ranges: `0-2,7` for bits 0, 1, 2 and 7, or b"" for 0."""
     # By a pattern over the binary digits: shifting a number of n bits n times would cost the square of n.
     digits = bin(bits)[:1:-1]
     spans = (match.span() for match in re.finditer("1+", digits))
@@ -179,7 +179,7 @@ def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str
 
 
 def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> Iterator[Put]:
-    """Yield the catalogue cell of a field's type; none for an empty one. Raises TooLarge."""
+    """Yield the catalogue cell of a field's type, or none for an empty one. Raises TooLarge."""
     if type_:
         typed_column = layout.typed_value_column(column, checksums.digest(type_.encode()))
         label = f"the type of field {field.name!r} of {field.dataset}"
@@ -187,7 +187,7 @@ def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> It
 
 
 def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
-    """Yield the catalogue cell of a dataset's description; none for an empty one. Raises TooLarge."""
+    """Yield the catalogue cell of a dataset's description, or none for an empty one. Raises TooLarge."""
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
         label = f"the description of {dataset}"
@@ -231,7 +231,7 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
-    """Yield the graph of each field; none if they exceed `size_bytes`, the size of the operations."""
+    """Yield the graph of each field, or none if they exceed `size_bytes`, the size of the operations."""
     graphs = list(_partial_graphs(info.operations))
     # Each range takes a byte at least, so counting ranges rejects most dense graphs before they are encoded.
     if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:

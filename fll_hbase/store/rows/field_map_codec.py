@@ -54,7 +54,7 @@ def encode_positions(positions: Sequence[int]) -> str:
 
 
 def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
-    """Return the positions in a text of `encode_positions`, in their order; () for an empty text.
+    """Return the positions in a text of `encode_positions`, in their order, or () for an empty text.
 
     Raises ValueError if any is not below `stop`, if there are more than `count_max`, or for another form.
     """
@@ -150,7 +150,7 @@ def _from_json(data: dict[str, Any]) -> FieldMap:
 def _unknown_from_json(
     stated: list[tuple[int, list[int]]] | None, sources: Sequence[Dataset], destinations: Sequence[Dataset]
 ) -> StatedSources | None:
-    """Return the sources that are stated to be related in an unknown way; None if the row states none."""
+    """Return the sources that are stated to be related in an unknown way, or None if the row states none."""
     if stated is None:
         return None
     return tuple(
@@ -169,7 +169,7 @@ def _copied_from_json(
 
 
 def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
-    # A set refers to earlier sets only; with a cycle, resolving it would not end.
+    # A set refers to earlier sets only. With a cycle, resolving it would not end.
     stops = (fields, fields, number, number)
     if len(texts) > len(stops):
         raise ValueError(f"a set has {len(texts)} members instead of {len(stops)}")

@@ -73,7 +73,7 @@ def to_text(key: bytes) -> str:
 
 
 def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
-    """Return a cell with its value decoded and cut; if that fails, with its bytes as Python writes them."""
+    """Return a cell with its value decoded and cut. If that fails, with its bytes as Python writes them."""
     heads = _VALUES.get(key[:2], {})
     decode = next((heads[head] for head in heads if column.startswith(head)), _text)
     is_readable = True
@@ -224,7 +224,7 @@ def _text(value: bytes) -> str:
 
 
 def _names(value: bytes) -> str:
-    """Return escaped names of a program, joined by `|`, as text with spaces; "" for no names."""
+    """Return escaped names of a program, joined by `|`, as text with spaces, or "" for no names."""
     return " ".join(unescape(name) for name in value.split(SEPARATOR)) if value else ""
 
 

@@ -132,7 +132,7 @@ def document_put(row: bytes, number: int, value: bytes) -> Put:
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Return the document of the highest number and digest; None without any. Raises CorruptRow."""
+    """Return the document of the highest number and digest, or None without any. Raises CorruptRow."""
     # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
     latest = max([column for column in row if column.startswith(layout.DOCUMENT)], default=None)
     if latest is None:
@@ -220,13 +220,13 @@ def commit_put(row: bytes, count: int, value: bytes) -> Put:
 
 
 def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
-    """Return the value of the valid commit record; None if no commit of the run has completed."""
+    """Return the value of the valid commit record, or None if no commit of the run has completed."""
     column = commit_column_of(row)
     return None if column is None else row[column].value
 
 
 def commit_column_of(row: Iterable[bytes]) -> bytes | None:
-    """Return the column of the valid commit record; None if no commit of the run has completed."""
+    """Return the column of the valid commit record, or None if no commit of the run has completed."""
     # The run is in another row by now, and has its commit record there.
     if layout.MOVED in row:
         return None
@@ -261,7 +261,7 @@ def reference_column(checksum: str, *, failed: bool) -> bytes:
 def encode_program(run: ProgramRun) -> bytes:
     """Return application, version, type and program of a run, escaped and joined: the value of references."""
     names = run.application, run.version, run.type, run.program
-    # The runs of a program repeat them; those that clients send may be long, and many.
+    # The runs of a program repeat them. Those that clients send may be long, and many.
     is_short = sum(map(len, names)) <= CACHED_CHARACTERS_MAX
     return _joined_names(names) if is_short else SEPARATOR.join(map(escape, names))
 
@@ -273,7 +273,7 @@ def _joined_names(names: tuple[str, ...]) -> bytes:
 
 
 def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
-    """Return the length in bytes of the longest prefix of a content's references; 0 without datasets."""
+    """Return the length in bytes of the longest prefix of a content's references, or 0 without datasets."""
     return max(map(len, _reference_prefixes(endpoints)), default=0)
 
 
@@ -307,5 +307,5 @@ def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
-    """Return one put for each cell, the last one of it; in the order in which cells first appear."""
+    """Return one put for each cell, the last one of it, in the order in which cells first appear."""
     return list({(put.row, put.column): put for put in puts}.values())

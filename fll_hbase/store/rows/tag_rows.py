@@ -54,7 +54,7 @@ def decode_tags(key: bytes, row: Row) -> Iterator[FieldTag]:
 
 
 def decode_tag(field: DatasetField, column: bytes, cell: Cell) -> FieldTag | None:
-    """Return the tag of a field in one cell; None for a removed one. Raises CorruptRow."""
+    """Return the tag of a field in one cell, or None for a removed one. Raises CorruptRow."""
     tag = layout.parse_tag(column)
     if cell.value == REMOVED:
         return None

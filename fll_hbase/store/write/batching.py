@@ -13,7 +13,7 @@ from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedRun
 
 RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN = 2_000, 250
-"""Runs of one pass. A longer call is split into several; not below the minimum where they run in parallel."""
+"""Runs of one pass. A longer call is split into several, not below the minimum where they run in parallel."""
 
 RunInput: TypeAlias = RecordedRun | IncomingEvent
 """What is recorded: a whole run, or one OpenLineage event of a run."""
@@ -83,7 +83,7 @@ def single_batch(run_input: RunInput) -> RunBatch:
 
 
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
-    """Yield rounds, lists of batches that contain no run twice; each has to end before the next one begins.
+    """Yield rounds, lists of batches that contain no run twice. Each has to end before the next one begins.
 
     Documents of one run are in consecutive rounds, in order. Events of one run are in one batch, unless a
     document of that run is between them.
@@ -109,7 +109,7 @@ def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Seq
 
 
 def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[RunKey, list[int]]]:
-    """Return rounds of positions by run; each input is in the earliest round that keeps its run's order."""
+    """Return rounds of positions by run. Each input is in the earliest round that keeps its run's order."""
     rounds: list[dict[RunKey, list[int]]] = []
     last_round: dict[RunKey, int] = {}
     for position, (run_input, run) in enumerate(zip(inputs, keys, strict=True)):
@@ -155,7 +155,7 @@ def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> M
 
 
 def _document_value(document: RecordedRun) -> bytes:
-    """Return the value of a document in its cell; b"" for one that is too large for a cell."""
+    """Return the value of a document in its cell, or b"" for one that is too large for a cell."""
     try:
         return run_rows.encode_run(CommittedRun(document.info.checksum, document.run, run_key_of(document)))
     except TooLarge:

@@ -1,10 +1,10 @@
 """The commit protocol: how runs become rows that survive crashes and concurrent writers.
 
-The steps are those of docs/reference/row-keys.md, "How rows are written", which also says why their order is safe:
-contents (sets of operations, shared by runs) first, then the cells of documents and events, then ways, days
-and references, last the commit record. Each batch is visible before the next one is put. At the end the run
-row is read again, and a pass starts over if it was changed. A pass is one attempt of steps 2 to 6. Methods
-with an argument `rejections` add the errors of runs to it, by run id.
+The steps are those of docs/reference/row-keys.md, "How rows are written", which also says why their
+order is safe: contents (sets of operations, shared by runs) first, then the cells of documents and events,
+then ways, days and references, last the commit record. Each batch is visible before the next one is put. At
+the end the run row is read again, and a pass starts over if it was changed. A pass is one attempt of steps 2
+to 6. Methods with an argument `rejections` add the errors of runs to it, by run id.
 """
 
 from __future__ import annotations
@@ -351,7 +351,7 @@ class RunCommitter:
         return self._clock() - began_ms > self._pass_max_ms
 
     def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
-        """Yield each run with its stored row, {} for a new run; the rows are read in one call."""
+        """Yield each run with its stored row, or {} for a new run; the rows are read in one call."""
         pending = list(pending)
         # One call for all runs of the pass, not a round trip for each.
         rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
@@ -360,7 +360,7 @@ class RunCommitter:
 
 
 class _DeadlineExceeded(Exception):
-    """Raised when a pass took more than half of the grace period; it starts over."""
+    """Raised when a pass took more than half of the grace period. It starts over."""
 
 
 def _restrict_to(
@@ -380,7 +380,7 @@ def _split_by_content(
 ) -> tuple[list[PendingRun], list[PendingRun]]:
     """Return the runs to commit, and those that start over because their latest content was deleted.
 
-    The latter get their own document in `cells` once more; one that has none is added to `rejections`.
+    The latter get their own document in `cells` once more. One that has none is added to `rejections`.
     """
     ready: list[PendingRun] = []
     again: list[PendingRun] = []
@@ -399,7 +399,7 @@ def _split_by_content(
 
 
 def _committed_day(row: Row) -> ContentDay | None:
-    """Return the content and day that a run row counts for; None without a commit record that can be read."""
+    """Return the content and day that a run row counts for, None without a commit record that can be read."""
     value = run_rows.commit_value(row)
     if value is None:
         return None
@@ -425,7 +425,7 @@ def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, Content
 def _content_batches(
     contents: Sequence[EncodedContent], catalogue_of_events: Iterable[Put] = ()
 ) -> list[Batch]:
-    """Return two batches: catalogue cells of the contents and of events, each once; then the content rows."""
+    """Return two batches: catalogue cells of the contents and of events, each once, then the content rows."""
     # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
     # them. Contents and bodies name the same datasets again and again: one put for each cell.
     catalogue = [put for content in contents for put in content.catalogue]

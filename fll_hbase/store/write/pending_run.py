@@ -68,7 +68,7 @@ class PendingRun(ABC):
 
     @property
     def former(self) -> RunKey | None:
-        """Return where an earlier release would have put the run; None if nowhere else."""
+        """Return where an earlier release would have put the run, or None if nowhere else."""
         return RunKey(self.run.run) if self.run.namespace else None
 
     def last_puts(self) -> Sequence[Put]:
@@ -150,7 +150,7 @@ class PendingDocument(PendingRun):
             self.document = self.document._replace(key=row)
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the document under the next number; none if the last documents are just resent.
+        """Set `cells` to the document under the next number, or none if the last documents are just resent.
 
         Raises RunIdConflict if the run id belongs to another program, and CorruptRow.
         """
@@ -204,7 +204,7 @@ class PendingDocument(PendingRun):
         self.cells = [self.cell]
 
     def _commit_of_another_program(self, row: Row) -> bytes | None:
-        """Return the document of another program that was committed since step 1; None without any."""
+        """Return the document of another program that was committed since step 1, or None without any."""
         value = run_rows.commit_value(row)
         if self.replaces_others or value in (self.value, self.previous_value):
             return None
@@ -302,7 +302,7 @@ class PendingRecommit(PendingEvents):
 
     def append_again(self) -> None:
         """Raise CorruptRow: the content was deleted, and a re-commit has no document from a client."""
-        raise CorruptRow(f"run {self.run.run!r}: its content is missing; record the run again")
+        raise CorruptRow(f"run {self.run.run!r}: the content is missing; record the run again")
 
 
 @dataclass(slots=True, kw_only=True)

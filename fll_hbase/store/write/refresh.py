@@ -39,7 +39,7 @@ class FreshnessCache(Generic[K]):
         self._lock = threading.Lock()
 
     def is_fresh(self, name: K, now_ms: int) -> bool:
-        """Return whether a name was added with a time after `now_ms`; False for one that was never added."""
+        """Return whether a name was added with a time after `now_ms`, False for one that was never added."""
         with self._lock:
             return now_ms < self._until_ms.get(name, now_ms)
 

@@ -69,7 +69,7 @@ class DaySealer:
     def seal(self, requests: Iterable[SealRequest]) -> int:
         """Seal the requested days that are old enough and unsealed; return the number of seals that were put.
 
-        Raises StoreUnavailable and CorruptRow; what was sealed before stays.
+        Raises StoreUnavailable and CorruptRow. What was sealed before stays.
         """
         count = 0
         requests = iter(requests)

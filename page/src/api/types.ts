@@ -6,9 +6,9 @@ export interface components {
     schemas: {
         Activity: {
             events: components["schemas"]["ActivityEvent"][];
-            /** @description Which documents can be in the list */
+            /** @description The documents that the list can contain */
             covers: string;
-            /** @description Whether `limit` left any out */
+            /** @description True if `limit` left any out */
             truncated: boolean;
         };
         ActivityEvent: {
@@ -174,7 +174,7 @@ export interface components {
         };
         Answers: {
             answers: components["schemas"]["Answer"][];
-            /** @description Whether a question has no answer for a bound of the batch */
+            /** @description True if a bound of the batch left a question without an answer */
             truncated: boolean;
             truncatedBy?: string[];
         };
@@ -245,9 +245,9 @@ export interface components {
             truncatedBy?: string[];
         };
         DistinctDerivation: {
-            /** @description Of the operations that lead into the field */
+            /** @description Digest of the operations that lead into the field */
             digest: string;
-            /** @description Of the content of the newest run */
+            /** @description Checksum of the newest run's content */
             checksum: string;
             /** @description Runs of this window; 0 if a limit left all of them out */
             runs: number;
@@ -364,7 +364,7 @@ export interface components {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
             retainedFrom?: number;
             tags: components["schemas"]["FieldTag"][];
-            /** @description False if the principal may not put and remove tags; else left out */
+            /** @description False if the principal may not put and remove tags, absent otherwise */
             changeable?: boolean;
             truncated?: boolean;
             truncatedBy?: string[];
@@ -437,7 +437,7 @@ export interface components {
             state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             /** @description The run that started this one */
             parent?: string;
-            /** @description Of a run without a recorded end */
+            /** @description Time of the last event, for a run without a recorded end */
             lastEventTime?: number;
             checksum: string;
             /** @enum {string} */
@@ -937,7 +937,7 @@ export interface components {
             to: components["schemas"]["ReachField"];
             /** @enum {string} */
             influence: "direct" | "indirect";
-            /** @description Whether the order of the runs in the window allows a value to have passed here; left out if the time of the request ended before that was known */
+            /** @description True if the order of the runs in the window allows a value to pass this edge; absent if the request ran out of time before this was computed */
             inOrder?: boolean;
             runs?: number;
             firstStart?: number;
@@ -961,7 +961,7 @@ export interface components {
             hops: number;
             type?: string;
             dropped?: boolean;
-            /** @description Whether the order of the runs in the window allows a value to have passed here; left out if the time of the request ended before that was known */
+            /** @description True if the order of the runs in the window allows a value to pass this edge; absent if the request ran out of time before this was computed */
             inOrder?: boolean;
             /** @enum {string} */
             direction?: "both" | "backward" | "forward";
@@ -1020,7 +1020,7 @@ export interface components {
             destination?: components["schemas"]["RecordedDataset"];
             inputs?: components["schemas"]["RecordedInput"][];
             outputs?: components["schemas"]["RecordedOutput"][];
-            /** @description Of a WRITE: the READs to which it is related in an unknown way */
+            /** @description For a WRITE: READs whose relation to it is unknown */
             unknownOrigins?: string[];
         };
         RecordedOutput: {
@@ -1082,7 +1082,7 @@ export interface components {
             state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             /** @description The run that started this one */
             parent?: string;
-            /** @description Of a run without a recorded end */
+            /** @description Time of the last event, for a run without a recorded end */
             lastEventTime?: number;
             checksum: string;
         };
@@ -1101,7 +1101,7 @@ export interface components {
             state?: "RUNNING" | "COMPLETE" | "FAIL" | "ABORT";
             /** @description The run that started this one */
             parent?: string;
-            /** @description Of a run without a recorded end */
+            /** @description Time of the last event, for a run without a recorded end */
             lastEventTime?: number;
             aspect?: string;
             command?: string;
@@ -1143,7 +1143,7 @@ export interface components {
             description: string;
         };
         Stretch: {
-            /** @description Of the content of the newest run */
+            /** @description Checksum of the newest run's content */
             checksum: string;
             firstRun: string;
             lastRun: string;

@@ -8,7 +8,7 @@ export function Filters({ state }: { state: PageState }) {
     <fieldset class="filters">
       <legend class="unseen">Filters</legend>
       {state.view === "report" ? (
-        <Switch label="Causal" hint="Only what a value can have taken, by the starts of the runs on its way" on={state.causal} set={(causal) => push({ causal })} />
+        <Switch label="Causal" hint="Follow an edge only if the upstream run started first" on={state.causal} set={(causal) => push({ causal })} />
       ) : (
         <Switch label="Indirect" hint="Pairs that only shaped rows: filters, joins, groups" on={state.indirect} set={(indirect) => push({ indirect })} />
       )}

@@ -27,9 +27,7 @@ from tests.support.strategies import names
 READER = CachedDocumentReader()
 """One for all examples, so that it remembers operations of earlier ones."""
 
-NOT_IN_SCHEMAS = re.compile(
-    r"is longer than \d+ bytes|half of a surrogate|is a fraction|goes with `\"influence\""
-)
+NOT_IN_SCHEMAS = re.compile(r"is longer than \d+ bytes|lone surrogate|is a fraction|goes with `\"influence\"")
 """Faults that no schema states: bytes, half of a character, `1.0`, and a kind without its influence."""
 
 MUTATIONS, DAMAGES = 12, 15

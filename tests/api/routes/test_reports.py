@@ -218,10 +218,10 @@ class TestVerdict:
         assert report(uid, "consumption")["verdict"] == (
             "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
             " 2 fields are made of its value (2 of them copies), 0 only shaped by it."
-            " What failed runs made is left out."
+            " Results of failed runs are left out."
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
-        assert verdict == "It has 1 true source in ns1/raw. It was made in 1 way, by 1 run."
+        assert verdict == "The field has 1 true source in ns1/raw. The field was made in 1 way, by 1 run."
         assert report(uid, "consumption", endpoint="bills")["verdict"] == "No run of the window read it."
 
     def test_a_generated_field_has_no_source(self, client: FlaskClient) -> None:
@@ -229,7 +229,10 @@ class TestVerdict:
         document["operations"][1]["inputs"] = []
         record_new(client, document)
         verdict = report(client, "provenance", endpoint="orders")["verdict"]
-        assert verdict == "It has no source: its operations generate it. It was made in 1 way, by 1 run."
+        assert (
+            verdict
+            == "The field has no source: operations generate it. The field was made in 1 way, by 1 run."
+        )
 
 
 class TestChanges:

@@ -16,7 +16,7 @@ from tests.support.capture.expected_jobs import (
 from tests.support.capture.golden_dumps import FOLDER
 
 VERSIONS = ("3.5", "4.3")
-PAGE = Path(__file__).parents[3] / "docs" / "record" / "captured-lineage.md"
+PAGE = Path(__file__).parents[3] / "docs" / "record" / "clients.md"
 
 EXPECTED = expected_outputs()
 UNKNOWN = {("feat_rdds", "/warehouse/feat/rdd_roundtrip"): {"a", "b"}}

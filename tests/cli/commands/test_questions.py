@@ -29,7 +29,7 @@ def test_a_question_without_an_answer_stops_no_other(server: str) -> None:
     result = fll("questions", "-", "--server", server, stdin=b"/v3/namespaces\n/v3/nothing\n")
     assert result.exit_code == 1
     assert [answer["status"] for answer in json.loads(result.stdout)["answers"]] == [200, 404]
-    assert result.stderr == "fll: 1 of 2 questions have no answer; their status says why.\n"
+    assert result.stderr == "fll: 1 of 2 questions failed; the status of each says why.\n"
 
 
 @pytest.mark.parametrize("text", [b"", b"\n \n", b"{", b"{}", b'{"questions": 7}', b"\xff"])

@@ -86,4 +86,4 @@ def test_a_value_that_is_not_usable_is_reported(monkeypatch: pytest.MonkeyPatch)
         ["FLL_PORT", "http", "environment"],
         ["FLL_WORKERS", "0", "environment"],
     ]
-    assert "FLL_PORT='http' is not a whole number; FLL_WORKERS='0' is not possible" in result.stderr
+    assert "FLL_PORT='http' is not a whole number; invalid value FLL_WORKERS='0'" in result.stderr

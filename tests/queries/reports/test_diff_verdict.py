@@ -59,7 +59,7 @@ def test_different_operations_of_one_name_have_no_text_of_one() -> None:
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        ({"common": 3}, "Nothing differs: it was made in the same ways in both windows."),
+        ({"common": 3}, "Nothing differs: the derivations in both windows are the same."),
         ({}, "Nothing differs: no run of either window made it."),
         ({"common": 3, **LIMIT}, "No difference was found, but this answer is not complete."),
         ({"common": 3, "retainedFrom": 9}, "No difference was found, but this answer is not complete."),

@@ -287,7 +287,7 @@ class TestEmitter:
     ) -> None:
         good = Proposal(entityUrn=dataset(f"{db}.t"), aspect=lineage(dataset(f"{db}.s"), dataset(f"{db}.t")))
         bad = Proposal(entityUrn=dataset(f"{db}.u"), aspect=lineage("urn:li:dataset:x", dataset(f"{db}.u")))
-        with pytest.raises(OperationalError, match="'urn:li:dataset:x' is no urn of a dataset") as error:
+        with pytest.raises(OperationalError, match="'urn:li:dataset:x' is not an urn of a dataset") as error:
             emitter.emit_mcps([good, bad])
         assert error.value.info["status"] == 400
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")

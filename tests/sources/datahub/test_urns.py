@@ -106,17 +106,17 @@ def test_names_that_none_encoded_are_read_and_reported_as_they_should_be(name: s
     ],
 )
 def test_what_is_no_urn_is_reported(urn: str) -> None:
-    with pytest.raises(ValueError, match="is no urn"):
+    with pytest.raises(ValueError, match="is not an urn"):
         urns.parse_dataset(urn)
-    with pytest.raises(ValueError, match="is no urn"):
+    with pytest.raises(ValueError, match="is not an urn"):
         urns.parse_field(f"urn:li:schemaField:({urn},a)")
-    with pytest.raises(ValueError, match="is no urn"):
+    with pytest.raises(ValueError, match="is not an urn"):
         urns.parse_job(urn)
 
 
 @pytest.mark.parametrize("urn", ["urn:li:schemaField:(urn:li:chart:x,)", "urn:li:schemaField:(a", "x"])
 def test_what_is_no_field_is_reported(urn: str) -> None:
-    with pytest.raises(ValueError, match="is no urn of a field"):
+    with pytest.raises(ValueError, match="is not an urn of a field"):
         urns.parse_field(urn)
 
 

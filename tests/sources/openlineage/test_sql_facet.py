@@ -167,7 +167,7 @@ def test_what_the_sql_reads_beside_the_event_is_named() -> None:
     ):
         (warning,) = warnings(f"CREATE TABLE totals AS {query}", TOTALS)
         assert warning.startswith("job.facets.sql.query: ")
-        assert warning.endswith("it reads what is no dataset of the event, and is left out: rates")
+        assert warning.endswith("left out are tables that the event does not list: rates")
     many = ", ".join(f"t{number}.a AS a{number}" for number in range(12))
     tables = ", ".join(f"t{number}" for number in range(12))
     (warning,) = warnings(

@@ -90,11 +90,11 @@ class TestSuggestions:
         [
             (
                 "SELECT a INTO [dbo].[o] FROM [dbo].[s]",
-                "read as spark; it is SQL of tsql, sqlite: give `dialect`",
+                "read as spark, but valid in tsql, sqlite: give `dialect`",
             ),
             (
                 "CREATE TABLE o AS SELECT a FROM s FINAL PREWHERE x",
-                "read as spark; it is SQL of clickhouse: give `dialect`",
+                "read as spark, but valid in clickhouse: give `dialect`",
             ),
         ],
     )

@@ -73,7 +73,7 @@ def test_a_password_in_the_url_is_refused_and_not_repeated() -> None:
         ("/in", "kafka.security.protocol", "unknown option"),
         ("/in", "maxFilesPerTrigger", "set by --files-max"),
         (TOPIC, "failondatalos", "did you mean failOnDataLoss"),
-        (TOPIC, "maxFileAge", "and those of Kafka's client as kafka.NAME"),
+        (TOPIC, "maxFileAge", "and options of Kafka's client as kafka.NAME"),
         (TOPIC, "startingoffsets", "set by --starting"),
         (TOPIC, "kafka.bootstrap.servers", "set by SOURCE"),
         (TOPIC, "security.protocol", "unknown option 'security.protocol'"),

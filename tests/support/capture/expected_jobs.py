@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m capture.expected_jobs
 
-prints the table of docs/record/captured-lineage.md. Expectations and events of the OpenLineage agent are in
+prints the table of docs/record/clients.md. Expectations and events of the OpenLineage agent are in
 `tests/cases/openlineage`. An edge is a column of an output (`*` for all of its rows), the dataset and field
 that it depends on, and the type and subtype of OpenLineage.
 """

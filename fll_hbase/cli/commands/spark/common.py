@@ -156,7 +156,7 @@ def job_options(command: Command) -> Command:
 def reach_store(settings: Settings, *, create: bool, any_release: bool = False) -> None:
     """Check that the store answers, within STORE_CHECK_SECONDS; retry while it is unavailable.
 
-    With `create`, a SQLite file need not exist yet; it is not created, since the job may still find that its
+    With `create`, a SQLite file need not exist yet. It is not created, since the job may still find that its
     checkpoint or directories belong to another store. Raises ConfigurationError for a store that does not
     exist or is not one, or, unless `any_release`, for one of an earlier release; StoreUnavailable for one
     that does not answer.

@@ -46,7 +46,7 @@ def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | No
             raise ValueError(f"is longer than {FILE_BYTES_MAX} bytes")
         config = parse_config(tomllib.loads(text.decode()), _jobs(ctx), ctx.info_name or "")
     except RecursionError as error:
-        raise click.BadParameter(f"{file.name}: its tables are nested too deeply.", ctx, param) from error
+        raise click.BadParameter(f"{file.name}: tables are nested too deeply.", ctx, param) from error
     except ValueError as error:
         raise click.BadParameter(f"{file.name}: {error}.", ctx, param) from error
     ctx.default_map = dict(config.options)
@@ -56,7 +56,7 @@ def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | No
 def parse_config(
     values: Mapping[str, Any], jobs: Mapping[str, Sequence[click.Option]], job: str
 ) -> ConfigFile:
-    """Return what a file configures for `job`; its own table has priority over the rest of the file.
+    """Return what a file configures for `job`. Its own table has priority over the rest of the file.
 
     At the top are settings and the options that all jobs have; a table `[job]` may have those of that job,
     too. All tables are checked. Raises ValueError for an unknown name or a value of the wrong type.

@@ -61,7 +61,7 @@ Examples:
     type=click.IntRange(min=1),
     default=256,
     show_default=True,
-    help="Size that files aim at.",
+    help="Target file size.",
 )
 @zone_option
 @common.job_options
@@ -107,7 +107,7 @@ def _check_options(file_format: str, state: str | None, options: Mapping[str, ob
     if options["--distinct"] and file_format == FORMATS[0]:
         raise click.UsageError("--distinct needs edges: give --format parquet or csv.")
     if not state and file_format in LAKE_FORMATS[1:]:
-        raise click.UsageError(f"--format {file_format} needs --since-last: its tables are appended to.")
+        raise click.UsageError(f"--format {file_format} appends to tables, and needs --since-last.")
     if state and file_format not in LAKE_FORMATS:
         raise click.UsageError(f"--since-last needs --format {', '.join(LAKE_FORMATS)}.")
     # A run that leaves the bounds would stay in the tables as it was.

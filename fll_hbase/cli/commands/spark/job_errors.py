@@ -31,7 +31,7 @@ _ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 def jvm_end(gateway: JavaGateway) -> str:
-    """Return that the JVM behind a gateway has ended, and why if its exit code tells; "" if it answers.
+    """Return that the JVM behind a gateway has ended, and why if its exit code tells, or "" if it answers.
 
     Waits for its end for END_SECONDS at most.
     """
@@ -49,9 +49,9 @@ def jvm_end(gateway: JavaGateway) -> str:
     except TimeoutExpired:
         return "the JVM of Spark does not answer"
     if code == OUT_OF_MEMORY:
-        return f"{_ENDED}: its memory was too small; give it more by --driver-memory"
+        return f"{_ENDED}: out of memory; raise --driver-memory"
     if code is not None and code < 0:
-        return f"{_ENDED}: it was killed by signal {-code}"
+        return f"{_ENDED}: killed by signal {-code}"
     return _ENDED if code is None else f"{_ENDED} with exit code {code}"
 
 

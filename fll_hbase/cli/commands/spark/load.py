@@ -61,7 +61,7 @@ def load(
     """Record every line of INPUT: documents, OpenLineage events and DataHub proposals, detected line by line.
 
     INPUT is any path that Spark reads: files, folders with those below them, patterns; gzip, zstd. A line
-    that is rejected is written to DIR with its file, its number and every error, and the others are recorded;
+    that is rejected is written to DIR with its file, its number and every error, and the others are recorded,
     so is one whose run id another program recorded.
     Loading again is safe, however an earlier load ended. The exit code is 0 if all lines were recorded, 3 if
     some were rejected, 1 if the load failed or more were rejected than allowed.
@@ -74,6 +74,6 @@ def load(
         report = job.load(spark, paths, target, rejects=rejects, form=input_format)
     print_summary(report.summary(), lambda: str(report), launch.summary)
     if rejects_max.is_exceeded(report.counts.rejected, report.counts.read):
-        raise TooManyRejects(f"more lines are rejected than {rejects_max}; they are in {rejects}")
+        raise TooManyRejects(f"more lines than {rejects_max} were rejected; read them in {rejects}")
     if report.counts.rejected:
         click.get_current_context().exit(PARTIAL)

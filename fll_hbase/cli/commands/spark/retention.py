@@ -36,7 +36,7 @@ def retention(
 
     A run is deleted when it started before the cut-offs of all its datasets. If it started before only some
     of these cut-offs, it stays, but the datasets with those cut-offs lose their references to it. Cut-offs
-    come from --before or --policy, and from requests (DELETE /v3/lineage); without any of them, only
+    come from --before or --policy, and from requests (DELETE /v3/lineage). Without any of them, only
     unreferenced rows are collected.
     Rows written within the grace period (one hour) always stay: safe while writers run. A shorter one is
     refused while other processes use the store.

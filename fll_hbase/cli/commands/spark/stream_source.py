@@ -65,7 +65,7 @@ _OPTIONS = (
     click.option(
         "--value-format",
         type=click.Choice(FORMATS),
-        help="Format of messages; without it, a topic of a schema registry is refused.",
+        help="Format of messages. Required for topics of a schema registry.",
     ),
     click.option(
         "--option",

@@ -35,7 +35,7 @@ STANDARD_SQL = ""
 
 @cache
 def facts_of(name: str) -> DialectFacts:
-    """Return the facts of a dialect; for one without own facts, those that hold for most engines."""
+    """Return the facts of a dialect. For one without own facts, those that hold for most engines."""
     if name == STANDARD_SQL:
         return replace(ANSI, name=name, fold=str)
     return _BY_NAME.get(name) or DialectFacts(name=name)

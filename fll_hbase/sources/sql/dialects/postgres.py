@@ -49,7 +49,7 @@ _NAMES: dict[type[exp.Expr], str] = {
 
 
 def postgres_name(node: exp.Expr, _: IsTable, function: FunctionName) -> str:
-    """Return the name that PostgreSQL gives a column without alias; "" where it gives `?column?`."""
+    """Return the name that PostgreSQL gives a column without alias, or "" where it gives `?column?`."""
     return _name(node, function)[0]
 
 

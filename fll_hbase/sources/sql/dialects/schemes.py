@@ -36,7 +36,7 @@ ENGINES = tuple(_DIALECTS)
 
 
 def dialect_of(engine: str) -> str | None:
-    """Return the parser's dialect for a name of an engine; None if it has none."""
+    """Return the parser's dialect for a name of an engine, or None if it has none."""
     return _DIALECTS.get(engine)
 
 

@@ -63,7 +63,7 @@ _PRECEDING = "BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def spark_name(node: exp.Expr, is_table: IsTable, function: FunctionName) -> str:
-    """Return the column name that Spark gives an expression, for a cast its column's; "" if unknown."""
+    """Return the column name that Spark gives an expression, or a cast's column, or "" if unknown."""
     value = node
     while isinstance(value, exp.Paren):
         value = value.this
@@ -77,14 +77,14 @@ def spark_name(node: exp.Expr, is_table: IsTable, function: FunctionName) -> str
 
 
 class _Printer:
-    """Prints expressions; "" for one with a part whose print is not known."""
+    """Prints expressions, or "" for one with a part whose print is not known."""
 
     def __init__(self, is_table: IsTable, function: FunctionName) -> None:
         self._is_table = is_table
         self._function = function
 
     def text(self, node: object) -> str:
-        """Return an expression as Spark prints it in column names; "" if unknown."""
+        """Return an expression as Spark prints it in column names, or "" if unknown."""
         if not isinstance(node, exp.Expr):
             return ""
         if type(node) in _CONSTANTS:
@@ -109,26 +109,26 @@ class _Printer:
         return self._fill("-{}" if isinstance(node.this, exp.Literal) else "(- {})", node.this)
 
     def negation(self, node: exp.Expr) -> str:
-        """Return `(NOT x)`; for a negated IS, `(x IS NOT y)`."""
+        """Return `(NOT x)`. For a negated IS, `(x IS NOT y)`."""
         if isinstance(node.this, exp.Is):
             return self._fill("({} IS NOT {})", node.this.this, node.this.expression)
         return self._fill("(NOT {})", node.this)
 
     def in_list(self, node: exp.Expr) -> str:
-        """Return `(x IN (a, b))`; "" for IN with a query, or if a text is not known."""
+        """Return `(x IN (a, b))`, or "" for IN with a query, or if a text is not known."""
         values, this = self._list(node.expressions), self.text(node.this)
         return f"({this} IN ({values}))" if this and values else ""
 
     def distinct(self, node: exp.Expr) -> str:
-        """Return `DISTINCT a, b`; "" if a text is not known."""
+        """Return `DISTINCT a, b`, or "" if a text is not known."""
         return self._list(node.expressions, "DISTINCT ")
 
     def item(self, node: exp.Expr) -> str:
-        """Return `x[i]`; "" if there is not exactly one index."""
+        """Return `x[i]`, or "" if there is not exactly one index."""
         return self._fill("{}[{}]", node.this, *node.expressions) if len(node.expressions) == 1 else ""
 
     def cast(self, node: exp.Cast) -> str:
-        """Return `CAST(x AS TYPE)`; for a cast of a string, `TYPE 'text'`."""
+        """Return `CAST(x AS TYPE)`. For a cast of a string, `TYPE 'text'`."""
         type_ = node.to.sql("spark").replace(", ", ",")
         # `DATE '2026-11-21'` is parsed as a cast of a text.
         if isinstance(node.this, exp.Literal) and node.this.is_string:
@@ -144,7 +144,7 @@ class _Printer:
         return f"(IF({', '.join(arguments)}))" if name == "if" else f"{name}({', '.join(arguments)})"
 
     def case(self, node: exp.Expr) -> str:
-        """Return a CASE; in one with an operand, each WHEN is printed as a comparison with it."""
+        """Return a CASE. In one with an operand, each WHEN is printed as a comparison with it."""
         operand, default = node.args.get("this"), node.args.get("default")
         parts = ["CASE"]
         for branch in node.args["ifs"]:
@@ -155,7 +155,7 @@ class _Printer:
         return " ".join([*parts, "END"]) if all(parts) else ""
 
     def window(self, node: exp.Expr) -> str:
-        """Print a window with its own or Spark's default frame; "" for named windows, lag and lead."""
+        """Print a window with its own or Spark's default frame, or "" for named windows, lag and lead."""
         function, order = self._function(node.this), node.args.get("order")
         if node.args.get("alias") or not isinstance(node.this, exp.Anonymous) or function in ("lag", "lead"):
             return ""
@@ -178,12 +178,12 @@ class _Printer:
         return self._fill(f"{{}} {direction} NULLS {nulls}", node.this)
 
     def _list(self, nodes: Sequence[exp.Expr], prefix: str = "") -> str:
-        """Return the texts of nodes, joined by `, `; "" for no nodes, or if one of them has no known text."""
+        """Return the texts of nodes, joined by `, `, "" for no nodes, or if one of them has no known text."""
         texts = [self.text(node) for node in nodes]
         return prefix + ", ".join(texts) if texts and all(texts) else ""
 
     def _fill(self, pattern: str, *nodes: object) -> str:
-        """Fill the texts of nodes into a pattern; "" if one of them has no known text."""
+        """Fill the texts of nodes into a pattern, or "" if one of them has no known text."""
         texts = [self.text(node) for node in nodes]
         return pattern.format(*texts) if all(texts) else ""
 
@@ -216,7 +216,7 @@ _METHODS: dict[type[exp.Expr], Callable[[_Printer, Any], str]] = {
 
 
 def _frame(spec: exp.Expr | None) -> str:
-    """Return the frame of a window as `ROWS BETWEEN ... AND ...` in upper case; "" for None."""
+    """Return the frame of a window as `ROWS BETWEEN ... AND ...` in upper case, or "" for None."""
     if spec is None:
         return ""
     bounds = []

@@ -30,7 +30,7 @@ _METHOD = re.compile(
 
 
 def is_method(_: str, function: str) -> bool:
-    """Return whether a function is a method of XML, spatial or hierarchical values; their case matters."""
+    """Return whether a function is a method of XML, spatial or hierarchical values. Their case matters."""
     return _METHOD.fullmatch(function) is not None
 
 

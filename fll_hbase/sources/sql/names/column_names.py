@@ -1,7 +1,7 @@
 """Names that an engine gives to columns of a query without an alias.
 
 Those of Spark and PostgreSQL follow from the expression, as both were seen to name it (decision 59, and the
-files of these dialects); those of the others are a number, or the text of the expression.
+files of these dialects). Those of the others are a number, or the text of the expression.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def is_generated(facts: DialectFacts, name: str) -> bool:
 
 
 def _parse(facts: DialectFacts, text: str) -> exp.Expr | None:
-    """Return the tree of a text, parsed as a SELECT list of one item; None if it is anything else."""
+    """Return the tree of a text, parsed as a SELECT list of one item, or None if it is anything else."""
     sql, dialect = f"SELECT {text}", _parser_dialect(facts.parser_name)
     try:
         tokens = list(facts.rewrite(dialect.tokenize(sql)))
@@ -70,7 +70,7 @@ def _parse(facts: DialectFacts, text: str) -> exp.Expr | None:
 def _prefix_functions(dialect: Dialect, text: str) -> str:
     """Return the text of an expression with `fn__` in front of the names of its functions.
 
-    The parser replaces functions that it knows by others, and so loses their names and arguments; one with a
+    The parser replaces functions that it knows by others, and so loses their names and arguments. One with a
     prefix it does not know. Functions with a syntax of their own stay as they are. Raises TokenError.
     """
     parts: list[str] = []

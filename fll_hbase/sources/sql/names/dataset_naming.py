@@ -35,11 +35,11 @@ class DatasetNaming:
 
     @property
     def facts(self) -> DialectFacts:
-        """Facts of the dialect; with exact quotes, names that differ in case alone are different tables."""
+        """Facts of the dialect. With exact quotes, names that differ in case alone are different tables."""
         return facts_of(self.dialect)
 
     def fold(self, identifier: exp.Identifier) -> str:
-        """Return a part of a table name as the engine stores it; it may keep a quoted one."""
+        """Return a part of a table name as the engine stores it. It may keep a quoted one."""
         is_exact = identifier.quoted and self.facts.has_exact_quotes
         return identifier.name if is_exact else self.facts.fold(identifier.name)
 
@@ -68,7 +68,7 @@ class DatasetNaming:
 
 
 def fold_default(dialect: str, name: str) -> str:
-    """Return a default catalog or schema as the engine stores it; one in double quotes is unquoted only."""
+    """Return a default catalog or schema as the engine stores it. One in double quotes is unquoted only."""
     is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
     return name[1:-1] if is_quoted else facts_of(dialect).fold(name)
 
@@ -86,5 +86,5 @@ def name_in(namespace: str, parts: Sequence[str]) -> str:
 
 
 def _facts_in(namespace: str) -> DialectFacts:
-    """Return the facts of the dialect of a namespace; for an unknown engine, those of standard SQL."""
+    """Return the facts of the dialect of a namespace. For an unknown engine, those of standard SQL."""
     return facts_of(dialect_of(scheme_of(namespace)) or "")

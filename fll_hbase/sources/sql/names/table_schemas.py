@@ -19,10 +19,10 @@ from fll_hbase.sources.sql.queries.column_provenance import (
 )
 
 LOOKED_UP_MAX = 500_000
-"""Columns of the catalogue that one document may need; each takes half a kilobyte."""
+"""Columns of the catalogue that one document may need. Each takes half a kilobyte."""
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
-"""Returns the fields of a dataset in the catalogue, None for a dataset that is not in it."""
+"""Returns the fields of a dataset in the catalogue, or None for a dataset that is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class TableSchemas:
         self._field_spelling.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
-        """Return the schema of a table, looked up in the catalogue once; None if it has none.
+        """Return the schema of a table, looked up in the catalogue once, or None if it has none.
 
         Raises TooManyColumns for a table whose columns exceed LOOKED_UP_MAX, which afterwards has only those
         that the document mentions, and the errors of the lookup.
@@ -116,14 +116,14 @@ class TableSchemas:
         return self._schemas[dataset]
 
     def declared_columns(self, dataset: Dataset) -> list[str] | None:
-        """Return the columns of a table in order, without nested fields; None if it is not declared."""
+        """Return the columns of a table in order, without nested fields, or None if it is not declared."""
         schema = self.schema(dataset)
         if schema is None or not schema.declared:
             return None
         return list(dict.fromkeys(field.name.partition("/")[0] for field in schema.fields))
 
     def types(self, dataset: Dataset) -> dict[str, str]:
-        """Return the known types of the fields of a table, by field name; {} if none is known."""
+        """Return the known types of the fields of a table, by field name, or {} if none is known."""
         schema = self._schemas.get(dataset)
         return {field.name: field.type for field in schema.fields} if schema else {}
 
@@ -149,7 +149,7 @@ class TableSchemas:
         return column
 
     def members(self, column: ColumnProvenance) -> tuple[NamedColumn, ...]:
-        """Return the fields of a struct that are known to be all of them; () for any other column."""
+        """Return the fields of a struct that are known to be all of them, or () for any other column."""
         if column.parts or column.origin is None:
             numbered = any(name.isdigit() or name == ELEMENT for name in column.parts)
             return () if numbered else tuple(column.parts.items())
@@ -197,7 +197,7 @@ class TableSchemas:
         return self._field_spelling[dataset]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
-        """Build the columns of a table's schema; unless it is declared, any other name is a column, too."""
+        """Build the columns of a table's schema. Unless it is declared, any other name is a column, too."""
 
         def fallback(name: str) -> ColumnProvenance | None:
             return _plain_column(DatasetField(dataset, name))
@@ -214,7 +214,7 @@ class TableSchemas:
 
 
 def _column(dataset: Dataset, name: str, field_names: Sequence[str]) -> ColumnProvenance:
-    """Return a column of a table; one known only by its nested fields has these as its inputs."""
+    """Return a column of a table. One known only by its nested fields has these as its inputs."""
     plain = _plain_column(DatasetField(dataset, name))
     if name in field_names:
         return plain

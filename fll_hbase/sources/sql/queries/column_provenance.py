@@ -69,7 +69,7 @@ class RowDependencies:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSet:
-    """Columns of a table or query; they are in their order if `is_ordered`.
+    """Columns of a table or query. They are in their order if `is_ordered`.
 
     `fallback` gives the column of a name that is not in `items`, or None if it cannot be determined.
     `items` are all columns that `SELECT *` returns if `is_complete`.
@@ -101,11 +101,11 @@ class ColumnSet:
         return [column for _, column in self.items]
 
     def get(self, name: str) -> ColumnProvenance | None:
-        """Return the listed column of a name, exact case first, else in any case; None if not listed."""
+        """Return the listed column of a name, exact case first, else in any case, or None if not listed."""
         return self._by_name.get(name) or self._by_name.get(name.lower())
 
     def lookup(self, name: str) -> ColumnProvenance | None:
-        """Return the listed column of a name, else what `fallback` gives for it; None without either."""
+        """Return the listed column of a name, else what `fallback` gives for it, or None without either."""
         return self.get(name) or (self.fallback(name) if self.fallback else None)
 
 
@@ -153,9 +153,9 @@ def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependenci
 def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
     """Merge alternatives into one column whose value comes from any of them, as in a UNION.
 
-    It has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX; `unknown`
-    if any is; the `parts` if all have the same, no `origin`. A single column is returned as it is; without
-    any, a generated one.
+    The result has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX.
+    It is `unknown` if any is, has the `parts` if all have the same, and no `origin`. A single column is
+    returned as it is, and without any column the result is a generated one.
     """
     alternatives = list(columns)
     if len(alternatives) == 1:
@@ -217,7 +217,7 @@ def describe(column: ColumnProvenance) -> str:
     lines = [column.text]
     seen: set[str] = set()
     stack = list(reversed(column.steps))
-    # Chained queries can reach one column on exponentially many paths; each line is shown once.
+    # Chained queries can reach one column on exponentially many paths. Each line is shown once.
     while stack and len(lines) <= STEPS_MAX:
         name, step = stack.pop()
         line = f"{name}: {step.text}"

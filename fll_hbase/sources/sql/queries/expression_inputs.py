@@ -87,7 +87,7 @@ class ExpressionInputs:
         return column
 
     def add_column(self, column: ColumnProvenance, kind: str, name: str = "") -> None:
-        """Add a column that the expression refers to by `name`; with a `kind` all of it is indirect."""
+        """Add a column that the expression refers to by `name`. With a `kind` all of it is indirect."""
         # An unknown column that only decides leaves the value known.
         self.unknown = self.unknown or (column.unknown and not kind)
         if kind:
@@ -189,7 +189,7 @@ def column_path(node: exp.Expr) -> list[str]:
 
 
 def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
-    """Return the path and indexes of `a[0].b`, a field of a column's elements; None without any index."""
+    """Return the path and indexes of `a[0].b`, a field of a column's elements, or None without any index."""
     steps: list[str] = []
     indexes: list[exp.Expr] = []
     while True:
@@ -235,7 +235,7 @@ def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr,
 
 
 def star_of(node: exp.Expr) -> exp.Star | None:
-    """Return the star of `*`, `t.*` or `f(x).*`; None for anything else."""
+    """Return the star of `*`, `t.*` or `f(x).*`, or None for anything else."""
     star = node.this if isinstance(node, exp.Column) else node
     star = star.expression if isinstance(star, exp.Dot) else star
     return star if isinstance(star, exp.Star) else None
@@ -307,7 +307,7 @@ def _resolve_function(
 
 
 def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
-    """Return what a method is called of; None for `schema.function(...)`, which has no column."""
+    """Return what a method is called of, or None for `schema.function(...)`, which has no column."""
     owner = node.this
     names: list[str] = []
     while isinstance(owner, exp.Dot) and isinstance(owner.expression, exp.Identifier):
@@ -325,7 +325,7 @@ def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
 
 
 def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:
-    """Return the value of a variable's `name(i)` or `name(i).member`; None if it is not a variable."""
+    """Return the value of a variable's `name(i)` or `name(i).member`, or None if it is not a variable."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if not name or name not in resolver.script.variables:
         return None
@@ -372,7 +372,7 @@ def _add_member(
 def struct_fields(
     resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
 ) -> Mapping[str, ColumnProvenance]:
-    """Return the fields of the struct that an expression gives, in order; {} if they are not known.
+    """Return the fields of the struct that an expression gives, in order, or {} if they are not known.
 
     A list has its elements as its only field, ELEMENT. `inputs` are those of an expression around.
     """
@@ -401,7 +401,7 @@ def struct_fields(
 
 
 def _built_fields(resolver: Resolver, struct: exp.Expr) -> Iterator[tuple[str, ColumnProvenance]]:
-    """Yield the fields of `STRUCT(a, b AS c)`, or of a map; one without a name has its number, from 1."""
+    """Yield the fields of `STRUCT(a, b AS c)`, or of a map. One without a name has its number, from 1."""
     if isinstance(struct, exp.VarMap):
         keys, values = (struct.args[name].expressions for name in ("keys", "values"))
         if all(key.is_string for key in keys):
@@ -427,7 +427,7 @@ def _cast_fields(
 def _list_fields(
     resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
 ) -> Mapping[str, ColumnProvenance]:
-    """Return the elements of a list, whose fields have the same names; {} if these are not known."""
+    """Return the elements of a list, whose fields have the same names, or {} if these are not known."""
     items = node.expressions if isinstance(node, exp.Array) else [node.this]
     parts = merge_parts([struct_fields(resolver, item, inputs) for item in items])
     if not parts:

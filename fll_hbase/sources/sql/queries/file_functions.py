@@ -54,7 +54,7 @@ def named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookedUp:
-    """Columns of a table that a function looks up by `keys`; `defaults` where it finds none."""
+    """Columns of a table that a function looks up by `keys`, or `defaults` where it finds none."""
 
     table: Dataset
     columns: tuple[ColumnProvenance, ...]
@@ -63,7 +63,7 @@ class LookedUp:
 
 
 def look_up(script: ScriptState, function: exp.Expr) -> LookedUp | None:
-    """Return what ClickHouse's `dictGet('d', 'a', key)` and its like read; None for any other function."""
+    """Return what ClickHouse's `dictGet('d', 'a', key)` and its like read, or None for any other function."""
     name, arguments = function.name.lower(), function.expressions
     if not name.startswith(_LOOKUPS) or len(arguments) < 2:
         return None
@@ -90,7 +90,7 @@ def _unwrap_rows(node: exp.Expr) -> exp.Expr:
 
 
 def _identifier(node: exp.Expr) -> str:
-    """Return the text of IDENTIFIER and its like; "" for anything else."""
+    """Return the text of IDENTIFIER and its like, or "" for anything else."""
     function = node.this
     alias = node.args.get("alias")
     if isinstance(function, exp.DynamicIdentifier) or isinstance(node, exp.TableFromRows):
@@ -105,7 +105,7 @@ def _identifier(node: exp.Expr) -> str:
 
 
 def _path(function: exp.Func) -> exp.Expr | None:
-    """Return the text that is the first argument of a reader of files; None for any other function."""
+    """Return the text that is the first argument of a reader of files, or None for any other function."""
     is_reader = isinstance(function, (exp.ReadParquet, exp.ReadCSV)) or function.name.lower() in _READERS
     arguments = [function.this, *function.expressions] if is_reader else []
     path = next((argument for argument in arguments if isinstance(argument, exp.Expr)), None)

@@ -82,7 +82,7 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
         derive(len(columns.items))
         renamed = zip(names, columns.values(), strict=False)
         return ColumnSet((*renamed, *columns.items[len(names) :]), columns.fallback)
-    script.warn(f"columns named {', '.join(names)}: which they are is not known; give them in `schema`")
+    script.warn(f"cannot map the names {', '.join(names)} to columns: list the columns in `schema`")
     return ColumnSet(tuple((name, UNKNOWN) for name in names))
 
 
@@ -130,7 +130,7 @@ def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
 
 
 def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
-    """Add the elements of ClickHouse's ARRAY JOIN; one without an alias has the name of its array."""
+    """Add the elements of ClickHouse's ARRAY JOIN. One without an alias has the name of its array."""
     select_list = SelectList(resolver)
     arrays = [(item, select_list.resolve(item)) for item in (node.this, *node.expressions)]
     items = tuple((item.alias, column) for item, column in arrays if isinstance(item, exp.Alias))
@@ -181,7 +181,7 @@ def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> C
         columns = [column for column in (fallbacks[0](key),) if column is not None]
     if len(columns) == 1:
         return columns[0]
-    resolver.script.warn(f"column {key!r} of a join: which table has it is not known; give them in `schema`")
+    resolver.script.warn(f"cannot find the table of column {key!r} of a join: list the columns in `schema`")
     return UNKNOWN
 
 
@@ -196,7 +196,7 @@ def _common_columns(resolver: Resolver, start: int) -> list[str]:
 
 
 def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve one item; only lateral items see the items in front of them."""
+    """Resolve one item. Only lateral items see the items in front of them."""
     scope = resolver.scope
     apart = resolver.in_scope(Scope(scope.queries, parent=scope.parent))
     match node:
@@ -222,7 +222,7 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _unwrap(node: exp.Subquery) -> exp.Expr:
-    """Return what is in parentheses; these are kept if they have WITH or ORDER BY, but no joins or PIVOT."""
+    """Return what is in parentheses. These are kept if they have WITH or ORDER BY, but no joins or PIVOT."""
     has_clause = any(node.args.get(name) for name in ("with_", "order", "sort", "cluster"))
     return node if has_clause and not node.args.get("joins") and not node.args.get("pivots") else node.this
 
@@ -301,7 +301,7 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
     function = _function(node) or node
     is_own = isinstance(function, exp.Anonymous)
     name = function.name if is_own else to_sql(function, script.script.dialect).partition("(")[0]
-    script.warn(f"what the columns of {name[:100]}() come from is not known")
+    script.warn(f"the sources of the columns of {name[:100]}() are unknown")
     return UNKNOWN_COLUMNS
 
 
@@ -368,7 +368,7 @@ def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | No
 def _default_items(
     select_list: SelectList, node: exp.Expr, inputs: Sequence[exp.Expr], combined: ColumnProvenance
 ) -> tuple[NamedColumn, ...]:
-    """Return the columns of a table function whose alias gives no names; () if they are not known."""
+    """Return the columns of a table function whose alias gives no names, or () if they are not known."""
     facts = select_list.script.facts
     generator = inputs[0] if len(inputs) == 1 else None
     if facts.names_functions and node.alias:
@@ -384,7 +384,7 @@ def _default_items(
 
 
 def _source_name(node: exp.Expr) -> tuple[str, ...]:
-    """Return the name parts, in lower case, by which columns refer to a table; () without any."""
+    """Return the name parts, in lower case, by which columns refer to a table, or () without any."""
     if node.alias:
         return (node.alias.lower(),)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):

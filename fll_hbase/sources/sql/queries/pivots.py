@@ -24,7 +24,7 @@ from fll_hbase.sources.sql.queries.expression_inputs import collect_inputs
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 
-UNLISTED = "PIVOT: which columns it makes is not known; they are left out"
+UNLISTED = "PIVOT: the columns that it makes are unknown and left out"
 
 
 def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> TableSource:

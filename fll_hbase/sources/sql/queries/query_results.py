@@ -34,7 +34,7 @@ RECURSION_ROUNDS_MAX = 20
 
 
 def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -> Resolver:
-    """Return a resolver in an empty scope; without a reader, statements in a WITH return unknown columns."""
+    """Return a resolver in an empty scope. Without a reader, statements in a WITH return unknown columns."""
     reader = statement_reader or unknown_result
     return Resolver(script, Scope({}), resolve_query, reader, expand_star, field_column)
 
@@ -199,7 +199,7 @@ def _combine(
 
 
 def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -> ColumnSet:
-    """Merge the columns of a UNION by position; if that is unknown, warn and mark the left ones unknown."""
+    """Merge the columns of a UNION by position. If that is unknown, warn and mark the left ones unknown."""
     if _match_by_position(left, right):
         pairs = zip(left.items, right.values(), strict=True)
         return ColumnSet(tuple((name, merge_columns([column, other])) for (name, column), other in pairs))
@@ -209,7 +209,7 @@ def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -
 
 
 def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
-    """Return a fallback whose columns are marked unknown, since the other side is unknown; None for None."""
+    """Return a fallback whose columns are marked unknown, since the other side is unknown, None for None."""
     if fallback is None:
         return None
 
@@ -221,7 +221,7 @@ def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
 
 
 def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
-    """Return all columns of both sides, the left ones first; one that a side lacks is null there."""
+    """Return all columns of both sides, the left ones first. One that a side lacks is null there."""
     items = [(name, merge_columns([column, right.get(name) or GENERATED])) for name, column in left.items]
     items += [(name, column) for name, column in right.items if left.get(name) is None]
     return ColumnSet(

@@ -96,7 +96,7 @@ class Scope:
         self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
 
     def alias(self, name: str) -> ColumnProvenance | None:
-        """Return the column of an alias, in lower case; None without one, or inside of its own expression."""
+        """Return the column of an alias, in lower case, None without one, or inside of its own expression."""
         if name in self.later:
             self.aliases[name] = self.later.pop(name)()
         return self.aliases.get(name)
@@ -142,7 +142,7 @@ class Scope:
             scope = scope.parent
 
     def source(self, parts: Sequence[str]) -> TableSource | None:
-        """Return the table of a name, whose leading parts may be missing; None without such a table."""
+        """Return the table of a name, whose leading parts may be missing, or None without such a table."""
         suffix = tuple(part.lower() for part in parts)
         candidates = self._by_last_part.get(suffix[-1], ())
         return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
@@ -183,14 +183,14 @@ class Resolver:
         return result
 
     def call(self, node: exp.Expr | None) -> QueryResult | None:
-        """Return what a call of a function of the script gives; None for anything else."""
+        """Return what a call of a function of the script gives, or None for anything else."""
         script = self.script
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         function = script.script.functions.get(name)
         if function is None or node is None:
             return None
         if function.query is None or script.call_depth > CALLS_NESTED_MAX or script.calls > CALLS_MAX:
-            script.warn(f"what the function {name[:100]!r} of the script reads is not known")
+            script.warn(f"the columns that the function {name[:100]!r} of the script reads are unknown")
             return QueryResult(ColumnSet((), lambda _: UNKNOWN, is_complete=False))
         arguments = [self.value_reader(self, argument) for argument in node.expressions]
         outer = script.variables
@@ -244,7 +244,7 @@ class Resolver:
         return self.script.tables.nested_column(column, path)
 
     def _unqualified(self, scope: Scope, name: str) -> ColumnProvenance | str | None:
-        """Return the column, or as a text why it is ambiguous; None if the scope lacks that name."""
+        """Return the column, or as a text why it is ambiguous, or None if the scope lacks that name."""
         # Most engines hide aliases from subqueries of the same SELECT.
         is_visible = scope is self.scope or self.script.facts.has_aliases_first
         alias = scope.alias(name.lower()) if is_visible else None
@@ -279,7 +279,7 @@ class Resolver:
             return alias
         if len(candidates) > 1:
             names = ", ".join(repr(source.dotted_name) for source in candidates)
-            return f"which of {names} has it is not known; name its table, or give `schema`"
+            return f"{names} may contain it: name its table, or give `schema`"
         # A column used before the alias was defined is known to be one of the table.
         if alias is not None and name.lower() not in scope.inferred:
             if scope.alias_precedence is AliasPrecedence.BEFORE_UNKNOWN:
@@ -291,7 +291,7 @@ class Resolver:
         if any(source.columns.get(name) for source in outer):
             return "a query around has one, and the table here may have; name its table, or give `schema`"
         scope.inferred.add(name.lower())
-        return candidates[0].columns.lookup(name) or "what it comes from is not known"
+        return candidates[0].columns.lookup(name) or "its source is unknown"
 
 
 Reader: TypeAlias = Callable[[Resolver, exp.Expr], QueryResult]
@@ -318,5 +318,5 @@ def _whole_row(source: TableSource, name: str) -> ColumnProvenance | str:
 def _not_found(scope: Scope) -> str:
     """Return why a column was not found: there is no table in the scope, or none is known to have it."""
     if not scope.sources:
-        return "there is no table it could be of"
-    return f"none of {', '.join(repr(source.dotted_name) for source in scope.sources)} is known to have it"
+        return "no table can contain it"
+    return f"unknown in {', '.join(repr(source.dotted_name) for source in scope.sources)}"

@@ -34,7 +34,7 @@ _SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)
 
 
 class SelectList:
-    """Columns of one SELECT, built expression by expression; also resolves values outside of a SELECT."""
+    """Columns of one SELECT, built expression by expression. Also resolves values outside of a SELECT."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
@@ -67,7 +67,7 @@ class SelectList:
         if star is not None and star.args.get("ilike") is None:
             self._items += counted(self._starred(star, node))
         elif star is not None or self._selects_columns(node.unalias()):
-            self.script.warn("COLUMNS: which columns it selects is not known; they are left out")
+            self.script.warn("COLUMNS: the selected columns are unknown and left out")
             self._is_complete = False
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
@@ -148,7 +148,7 @@ class SelectList:
         ]
 
     def _plain_column(self, value: exp.Expr) -> ColumnProvenance | None:
-        """Return the column that an expression merely names, its text by default the name; else None."""
+        """Return the column that an expression merely names, its text by default the name, else None."""
         path = column_path(value)
         return self._resolver.column(path).with_text(".".join(path)) if path else None
 
@@ -165,7 +165,7 @@ class SelectList:
             self._resolver.scope.aliases.setdefault(name.lower(), column)
 
     def _add_fields(self, node: exp.Expr) -> bool:
-        """Add the fields of a struct for `inline(l)`, `untuple(t)` and DuckDB's `unnest(s)`; else False."""
+        """Add the fields of a struct for `inline(l)`, `untuple(t)` and DuckDB's `unnest(s)`, else False."""
         value = node.unalias()
         if not isinstance(value, (exp.Anonymous, *EXPLODE)):
             return False
@@ -179,7 +179,7 @@ class SelectList:
         fields = column.parts.get(ELEMENT, column).parts
         if not fields:
             text = to_sql(value, self.script.script.dialect)[:100]
-            self.script.warn(f"{text}: the fields of its argument are not known; they are left out")
+            self.script.warn(f"{text}: the fields of the argument are unknown and left out")
             self._is_complete = False
         for name, field in counted(fields.items()):
             tuple_name = f"{node.alias}.{name}" if node.alias else f"tupleElement({column.text}, '{name}')"
@@ -230,7 +230,7 @@ class SelectList:
     ) -> Iterator[NamedColumn]:
         """Yield the columns of a star except `without`, each the end of a table's name and a column.
 
-        Warns of an absent table or unknown columns; then this list is incomplete.
+        Warns of an absent table or unknown columns, and marks this list as incomplete.
         """
         scope = self._resolver.scope
         table = column_path(item)[:-1]
@@ -265,7 +265,7 @@ class SelectList:
         members = self.script.tables.members(struct)
         if not members:
             name = ".".join(path) or to_sql(item.this, self.script.script.dialect)[:100]
-            self.script.warn(f"'{name}.*': no table or struct with known columns; they are left out")
+            self.script.warn(f"'{name}.*': no table or struct has this name and known columns; left out")
             self._is_complete = False
         return members
 
@@ -313,7 +313,7 @@ def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
 
 
 def _qualifier(node: exp.Expr) -> tuple[str, ...]:
-    """Return the table in front of a column, split at its dots and in lower case; () without one."""
+    """Return the table in front of a column, split at its dots and in lower case, or () without one."""
     return tuple(part.name.lower() for part in node.parts[:-1]) if isinstance(node, exp.Column) else ()
 
 

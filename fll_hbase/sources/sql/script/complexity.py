@@ -53,7 +53,7 @@ _RUNS = {*_OPEN, *_CLOSE, *_SEPARATORS}
 
 
 def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
-    """Return what a statement has too much of, by bounds that keep the parser fast; "" if it has not."""
+    """Return what a statement has too much of, by bounds that keep the parser fast, or "" if it has not."""
     if len(tokens) > TOKENS_MAX:
         return f"has more than {TOKENS_MAX:,} words and signs"
     pivots = (number for number, token in enumerate(tokens) if token.token_type is _PIVOT)
@@ -64,7 +64,7 @@ def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
 
 def _pivoted(tokens: Sequence[Token], start: int) -> int:
     """Return how many columns a PIVOT makes at most, whose brackets begin at token `start`."""
-    # The items so far of each open bracket; those of a closed one belong to the product if it is a list.
+    # The items so far of each open bracket. Those of a closed one belong to the product if it is a list.
     items: list[int] = []
     product = 1
     for token in islice(tokens, start, None):
@@ -82,7 +82,7 @@ def _pivoted(tokens: Sequence[Token], start: int) -> int:
 
 
 def _find_long_run(tokens: Sequence[Token]) -> str:
-    """Return that a statement has too long a run or too many pipes; "" if it has not."""
+    """Return that a statement has too long a run or too many pipes, or "" if it has not."""
     # The run so far in each open bracket.
     runs = [0]
     pipes = 0
@@ -106,7 +106,7 @@ def _find_long_run(tokens: Sequence[Token]) -> str:
 
 
 def _find_nesting(tokens: Sequence[Token], dialect: Dialect) -> str:
-    """Return "nested too deeply" or too many joins; "" if neither."""
+    """Return "nested too deeply" or too many joins, or "" if neither."""
     types = dialect.parser_class.TYPE_TOKENS
     # For each open bracket, whether a type stands before it, and the joins in it without a condition.
     is_type, joins = [False], [0]

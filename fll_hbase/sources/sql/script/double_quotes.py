@@ -14,8 +14,8 @@ from fll_hbase.sources.sql.script.statement_tokens import Tokens, word_at
 
 _T = TokenType
 QUOTED_NAMES = (
-    "texts in double quotes are read as names, since one is where only a name can be; "
-    "if the script is not of this dialect, give `dialect`"
+    "texts in double quotes are read as names, since one occurs where only a name is valid: "
+    "give `dialect` if the script is not of this dialect"
 )
 """The warning about a script that is read so."""
 

@@ -51,7 +51,7 @@ class ParserSteps:
         if isinstance(dialect, Athena):
             # It has a parser of each of its engines.
             options = {"hive": self._reporting(Hive), "trino": self._reporting(Trino)}
-        # The first error of a statement has a position; those that follow are mostly its consequences.
+        # The first error of a statement has a position. Those that follow are mostly its consequences.
         self._parser = self._reporting(type(dialect)).parser(error_level=ErrorLevel.IMMEDIATE, **options)
         self.count = 0
         self._steps_max = STEPS_MIN

@@ -35,7 +35,7 @@ class RowTokens:
 
 
 def read_loop(head: Tokens) -> RowTokens | None:
-    """Return the record of `FOR r IN query LOOP`; None for a loop of numbers."""
+    """Return the record of `FOR r IN query LOOP`, or None for a loop of numbers."""
     if word_at(head, 0) != "FOR" or len(head) < 4 or word_at(head, 2) not in ("IN", "AS"):
         return None
     return _rows_of(head[1].text.lower(), (), head[3:-1])
@@ -58,7 +58,7 @@ def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
 
 
 def read_statement(tokens: Tokens) -> RowTokens | None:
-    """Return the rows of a FETCH, cursor or assignment of a procedure; None for other statements."""
+    """Return the rows of a FETCH, cursor or assignment of a procedure, or None for other statements."""
     first = word_at(tokens, 0)
     if first == "FETCH":
         return _fetch(tokens)
@@ -84,7 +84,7 @@ def handler_block(tokens: Tokens, start: int, end: int) -> int:
 
 
 def declared_names(tokens: Tokens) -> set[str]:
-    """Return the variables of `DECLARE a, b INT` in MySQL, in lower case; empty for DECLARE alone."""
+    """Return the variables of `DECLARE a, b INT` in MySQL, in lower case, empty for DECLARE alone."""
     names = {tokens[1].text.lower()} if len(tokens) > 1 else set()
     number = 2
     while number + 1 < len(tokens) and tokens[number].token_type is _T.COMMA:
@@ -94,7 +94,7 @@ def declared_names(tokens: Tokens) -> set[str]:
 
 
 def _cursor(tokens: Tokens) -> RowTokens | None:
-    """Read `CURSOR c IS query`, `c CURSOR FOR query` and `OPEN c FOR query`; None for other statements."""
+    """Read `CURSOR c IS query`, `c CURSOR FOR query` and `OPEN c FOR query`, or None for other statements."""
     words = [word_at(tokens, number) for number in range(min(len(tokens), 8))]
     is_open = words[:1] == ["OPEN"]
     if "CURSOR" not in words and not is_open:
@@ -110,7 +110,7 @@ def _cursor(tokens: Tokens) -> RowTokens | None:
 
 
 def _fetch(tokens: Tokens) -> RowTokens | None:
-    """Read `FETCH [NEXT FROM] c INTO a, b`; None without INTO."""
+    """Read `FETCH [NEXT FROM] c INTO a, b`, or None without INTO."""
     words = [word_at(tokens, number) for number in range(len(tokens))]
     into = next((number for number, word in enumerate(words) if word in _FETCH_INTO), -1)
     if into < 0:
@@ -122,7 +122,7 @@ def _fetch(tokens: Tokens) -> RowTokens | None:
 
 
 def _assignment(tokens: Tokens) -> RowTokens | None:
-    """Read `name [type] := value`, also with DEFAULT; None if the value names nothing."""
+    """Read `name [type] := value`, also with DEFAULT, or None if the value names nothing."""
     behind = next(
         (
             number + 1
@@ -142,7 +142,7 @@ def _assignment(tokens: Tokens) -> RowTokens | None:
 
 
 def _rows_of(record: str, variables: tuple[str, ...], tokens: Tokens) -> RowTokens | None:
-    """Return the rows of a query, maybe in parentheses, or of a cursor; None for anything else."""
+    """Return the rows of a query, maybe in parentheses, or of a cursor, or None for anything else."""
     is_wrapped = bool(tokens) and tokens[0].token_type is _T.L_PAREN
     inner = tokens[1:-1] if is_wrapped else tokens
     if word_at(inner, 0) in _QUERY_STARTS:

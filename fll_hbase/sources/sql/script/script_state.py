@@ -55,7 +55,7 @@ class TableWrite:
 class ScriptState:
     """State shared by the statements of a script, which are read in order.
 
-    `views` are named queries; those in `temporary` are no datasets of the run. `unqualified` are names of
+    `views` are named queries. Those in `temporary` are no datasets of the run. `unqualified` are names of
     views and temporary tables, in lower case, that no database completes; `catalog` and `database`
     complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
     not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
@@ -111,7 +111,7 @@ class ScriptState:
         self.warn(f"{part or 'a write'} is left out: {detail}")
 
     def warn(self, detail: str) -> None:
-        """Add a warning once; one that is counted but not listed may be counted again."""
+        """Add a warning once. One that is counted but not listed may be counted again."""
         if self.is_silent or detail in self._warned:
             return
         # Bounded like the list: a generated script can have any number of them.
@@ -153,7 +153,7 @@ class ScriptState:
 
     @contextmanager
     def statement_columns(self, tokens: int) -> Iterator[None]:
-        """Return a context in which a statement of so many tokens is read; what stays of it counts behind it.
+        """Return a context in which a statement of so many tokens is read. What stays of it counts behind it.
 
         As many columns as it has tokens do not count: it may list them. Raises TooManyColumns.
         """
@@ -164,14 +164,14 @@ class ScriptState:
             part.keep_view(self.view_columns - view_columns - tokens)
 
     def procedure(self, name: str) -> Procedure | None:
-        """Return the procedure of a name, whose qualifiers may be missing on either side; None if absent."""
+        """Return the procedure of a name, whose qualifiers may be missing on either side, None if absent."""
         exact = self.procedures.get(name)
         last = name.rpartition(".")[2]
         others = (item for key, item in self.procedures.items() if key.rpartition(".")[2] == last)
         return exact or next((item for item in others if "." not in name or "." not in item.name), None)
 
     def variable(self, node: exp.Expr) -> ColumnProvenance | None:
-        """Return the value of `@name`, `$name` or else the plain name; None without such a variable."""
+        """Return the value of `@name`, `$name` or else the plain name, or None without such a variable."""
         name = node.name.lower()
         marked = (self.variables.get(f"{mark}{name}") for mark in ("@", "$", ""))
         return next((column for column in marked if column is not None), None)
@@ -211,7 +211,7 @@ class ScriptState:
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
         if any(mark in name for mark in _CLIENT_VARIABLES):
-            self.warn(f"table {name[:100]!r}: its variable is not replaced; send the SQL with the value")
+            self.warn(f"table {name[:100]!r} contains an unset variable: send the SQL with the value")
         is_table = _can_complete(table) and "/" not in name
         is_named = is_table and name.lower() not in self.unqualified
         if is_named and naming.is_incomplete(parts):
@@ -239,7 +239,7 @@ def _derived(columns: Iterable[ColumnProvenance]) -> int:
 
 
 def temporary_mark(identifier: exp.Expr) -> str:
-    """Return `#` or `##` of a temporary table of T-SQL, which the parser keeps as a flag; "" for others."""
+    """Return `#` or `##` of a temporary table of T-SQL, which the parser keeps as a flag, "" for others."""
     if identifier.name.startswith("#"):
         return ""
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
@@ -261,7 +261,7 @@ def _can_complete(table: exp.Expr) -> bool:
 
 
 def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | None:
-    """Return a write without fields of invalid names; None if a dataset or a source field has one.
+    """Return a write without fields of invalid names, or None if a dataset or a source field has one.
 
     Anything can be quoted in SQL: names may be empty or longer than a key can be.
     """

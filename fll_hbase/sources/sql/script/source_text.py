@@ -104,7 +104,7 @@ class SourceText:
         return first, stop
 
     def _innermost(self, kind: str, start: int, end: int) -> Span | None:
-        """Return the smallest span of a kind around offsets `start` to `end`, None without one."""
+        """Return the smallest span of a kind around offsets `start` to `end`, or None without one."""
         number = bisect_right(self._starts, start) - 1
         while number >= 0:
             span = self._spans[number]

@@ -57,7 +57,7 @@ def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
 
 
 def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
-    """Return the position behind the condition of an IF or WHILE; `start` if no statement follows."""
+    """Return the position behind the condition of an IF or WHILE, or `start` if no statement follows."""
     depth = 0
     for number in range(start + 1, stop):
         kind = tokens[number].token_type

@@ -69,7 +69,7 @@ class StatementTokens:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureTokens:
-    """A procedure: its name and variables in lower case, and its statements; one without a name runs at once.
+    """A procedure: its name and variables in lower case, and its statements. One without a name runs at once.
 
     `text` is the body if the procedure has it as a string, read behind the parts, and `language` the one it
     is written in if that is not SQL.
@@ -177,7 +177,7 @@ class _Splitter:
         return self._position
 
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
-        """Read a statement and note the variables it declares; None if it writes nothing."""
+        """Read a statement and note the variables it declares, or None if it writes nothing."""
         end = self._statement_end(start, stop)
         self._position = row_cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
@@ -208,7 +208,7 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the SQL text that DO, EXEC or EXECUTE [IMMEDIATE] runs; None if it is not one constant."""
+        """Return the SQL text that DO, EXEC or EXECUTE [IMMEDIATE] runs, None if it is not one constant."""
         words = [word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._ends_by_word and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
@@ -262,7 +262,7 @@ class _Splitter:
         return number if self._word(number) in _ROUTINES else -1
 
     def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | FunctionTokens | None:
-        """Read a routine with its body, and move behind it; None for a trigger."""
+        """Read a routine with its body, and move behind it, or None for a trigger."""
         name, parameters = self._name(kind + 1), self._parameters(kind)
         outer, self.variables = self.variables, {*parameters}
         if self._ends_by_word:
@@ -324,7 +324,7 @@ class _Splitter:
         return [], text, language
 
     def _returned(self, kind: int) -> tuple[Token, ...]:
-        """Return the query or value behind the only RETURN of a function, or behind AS; () without one."""
+        """Return the query or value behind the only RETURN of a function, or behind AS, or () without one."""
         words = [self._word(number) for number in range(kind, self._position)]
         starts = [number + 1 for number, word in enumerate(words) if word == "RETURN"]
         if (
@@ -362,7 +362,7 @@ class _Splitter:
         return names
 
     def _declarations_end(self, start: int, stop: int) -> int:
-        """Return the position of BEGIN behind declarations; `stop` if a statement or none is behind them."""
+        """Return the position of BEGIN behind declarations, `stop` if a statement or none is behind them."""
         begin = _next_position(self._begins, start, stop)
         others = (
             _next_position(positions, start, stop) for positions in (self._statements, self._separators)
@@ -398,7 +398,7 @@ class _Splitter:
         return self._tokens[number].text if number < len(self._tokens) else ""
 
     def _word(self, number: int) -> str:
-        """Return the text of a token in upper case; "" for quoted ones and numbers, and beyond the end."""
+        """Return the text of a token in upper case, or "" for quoted ones and numbers, and beyond the end."""
         return word_at(self._tokens, number)
 
 
@@ -412,6 +412,6 @@ def _is_constant_text(tokens: Sequence[Token]) -> bool:
 
 
 def _next_position(positions: Sequence[int], start: int, default: int) -> int:
-    """Return the first of sorted positions from `start` on; `default` if there is none."""
+    """Return the first of sorted positions from `start` on, or `default` if there is none."""
     index = bisect_left(positions, start)
     return positions[index] if index < len(positions) else default

@@ -52,7 +52,7 @@ def outer_positions(tokens: Tokens) -> list[int]:
 
 
 def closing_position(tokens: Tokens, start: int) -> int:
-    """Return the position of the bracket that closes the one at `start`; `start` if none opens or closes."""
+    """Return the position of the bracket that closes the one at `start`, `start` if none opens or closes."""
     if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
         return start
     depth = 0

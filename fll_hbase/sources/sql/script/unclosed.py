@@ -62,7 +62,7 @@ def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPa
 
 
 def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool]) -> int:
-    """Return where the first statement of a piece begins that is not closed; `start` if each seems to be."""
+    """Return where the first statement of a piece begins that is not closed, `start` if each seems to be."""
     position = start
     while position < stop:
         end = sql.find(";", position, stop) + 1 or stop

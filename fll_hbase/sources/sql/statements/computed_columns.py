@@ -22,7 +22,7 @@ from fll_hbase.sources.sql.script.script_state import TableWrite
 
 
 def declare_computed(resolver: Resolver, dataset: Dataset, columns: Iterable[exp.ColumnDef]) -> None:
-    """Let writes into a table write what it computes of them; without such columns, forget those before."""
+    """Let writes into a table write what it computes of them. Without such columns, forget those before."""
     expressions = {column.name: value for column in columns if (value := computed_value(column)) is not None}
     script = resolver.script
     script.computed.pop(dataset, None)
@@ -31,7 +31,7 @@ def declare_computed(resolver: Resolver, dataset: Dataset, columns: Iterable[exp
 
 
 def computed_value(column: exp.ColumnDef) -> exp.Expr | None:
-    """Return the expression that a column is computed by; None for any other column."""
+    """Return the expression that a column is computed by, or None for any other column."""
     for constraint in column.args.get("constraints") or ():
         kind = constraint.args.get("kind")
         if isinstance(kind, exp.ComputedColumnConstraint):
@@ -43,7 +43,7 @@ def computed_value(column: exp.ColumnDef) -> exp.Expr | None:
 
 
 def _compute(resolver: Resolver, expressions: dict[str, exp.Expr], write: TableWrite) -> list[NamedColumn]:
-    """Return the columns that a table computes for a write; those that use nothing of it stay as they are."""
+    """Return the columns that a table computes for a write. Those that use nothing of it stay as they are."""
     written: dict[str, ColumnProvenance] = {}
     for name, column in write.fields or ():
         written[name.lower()] = (

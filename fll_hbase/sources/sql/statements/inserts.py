@@ -164,7 +164,7 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def cache(resolver: Resolver, node: exp.Expr) -> None:
-    """Read Spark's CACHE TABLE ... AS, which creates a temporary view; without a query it has no effect."""
+    """Read Spark's CACHE TABLE ... AS, which creates a temporary view. Without a query it has no effect."""
     if node.expression:
         result = resolver.query(node.expression)
         _add_unqualified(resolver.script, node.this)
@@ -173,7 +173,7 @@ def cache(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def into_clause(node: exp.Query) -> exp.Into | None:
-    """Return the INTO of a query, in a UNION the one of its first query; None without one."""
+    """Return the INTO of a query, in a UNION the one of its first query, or None without one."""
     first: exp.Expr = node
     while isinstance(first, (exp.SetOperation, exp.Subquery)):
         first = first.this
@@ -196,7 +196,7 @@ def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
 
 
 def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
-    """Return the variables behind INTO, in lower case; empty if it is a table."""
+    """Return the variables behind INTO, in lower case, empty if it is a table."""
     if into.expressions:
         return [name.name.lower() for name in into.expressions]
     table = into.this
@@ -249,7 +249,7 @@ def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
     if isinstance(node.this, exp.Directory):
         return Target(script.tables.dataset(node.this.this.name), by_name=True)
     if node.args.get("is_function"):
-        raise UnknownTarget(f"what {node.this.name[:100]}() writes is not known")
+        raise UnknownTarget(f"the table that {node.this.name[:100]}() writes is unknown")
     return read_target(script, node.this, by_name=bool(node.args.get("by_name")))
 
 
@@ -327,7 +327,7 @@ def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: lis
         file = script.tables.dataset(path.name)
         given, reads = script.tables.columns(file), frozenset((file,))
     else:
-        script.warn(f"what the view {view.name[:100]!r} reads is not known")
+        script.warn(f"the columns that the view {view.name[:100]!r} reads are unknown")
         given, reads = UNKNOWN_COLUMNS, frozenset()
     items = tuple((name, given.lookup(name) or UNKNOWN) for name in names)
     return QueryResult(ColumnSet(items) if names else given, RowDependencies(reads=reads))

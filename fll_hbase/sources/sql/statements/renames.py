@@ -111,7 +111,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
     if names:
         columns = ColumnSet(tuple((name, columns.lookup(name) or UNKNOWN) for name in names))
     if not columns.is_complete:
-        script.warn(f"{verb} of {source.name!r}: its columns are not known; give them in `schema`")
+        script.warn(f"{verb} of {source.name!r}: unknown columns; list them in `schema`")
     fields = [(name, column.with_text(name)) for name, column in columns.items] or None
     return TableWrite(verb, target, fields, RowDependencies(reads=frozenset((source,))))
 

@@ -15,7 +15,7 @@ from fll_hbase.sources.sql.statements.write_target import Target, map_to_target
 
 
 def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
-    """Read the RETURNING of a statement; with INTO its rows are those of another table, or of a variable.
+    """Read the RETURNING of a statement. With INTO its rows are those of another table, or of a variable.
 
     `resolver` has the tables of the statement in its scope, `write` what the statement writes.
     """

@@ -102,7 +102,7 @@ def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
 
 
 def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
-    """Return the table behind each query in a WITH, by name in lower case; None for one of several tables.
+    """Return the table behind each query in a WITH, by name in lower case, or None for one of several tables.
 
     In T-SQL a change of such a query changes its table. For other engines the result is empty: a table of the
     same name is changed.
@@ -178,7 +178,7 @@ def _update_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp
 def _branch(
     resolver: Resolver, select_list: SelectList, target: Dataset, then: exp.Expr, alias: str
 ) -> Iterator[NamedColumn]:
-    """Yield the fields that one branch of a MERGE writes; none for DELETE."""
+    """Yield the fields that one branch of a MERGE writes, or none for DELETE."""
     if not isinstance(then, (exp.Insert, exp.Update)):
         return
     items = then.args.get("expressions")
@@ -202,14 +202,16 @@ def _branch(
 def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iterator[NamedColumn]:
     """Yield every column of the target with the source column of its name, for `UPDATE *`.
 
-    Columns missing on either side are left out with a warning; for unknown target columns use the source's.
+    Columns missing on either side are left out with a warning. For unknown target columns use the source's.
     """
     script = resolver.script
     names = script.tables.declared_columns(target)
     if not names:
         names = [name for name, _ in source.items] if source.is_complete else None
     if names is None:
-        script.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
+        script.warn(
+            f"MERGE of all columns: the columns of {target.name!r} are unknown; list them in `schema`"
+        )
     target_names = {name.lower() for name in names or ()}
     added = [name for name, _ in source.items if name.lower() not in target_names] if names else []
     if added:

@@ -50,7 +50,7 @@ def read_statements(script: ScriptState) -> None:
     for name, procedure in list(script.procedures.items()):
         if name not in called:
             if procedure.statements:
-                script.warn(f"procedure {name!r} is not called: its statements are recorded as if it were")
+                script.warn(f"procedure {name!r} is not called, but recorded as if it were")
             _read_body(script, procedure, called)
 
 
@@ -127,7 +127,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
     except TooManyColumns as error:
         script.is_silent = False
         name = rows.record or rows.cursor or ", ".join(rows.variables)
-        script.warn(f"the rows of {name[:100]!r} are not known: their query {error}")
+        script.warn(f"the rows of {name[:100]!r} are unknown: the query {error}")
         variables.assign_rows(script, rows, None)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
         variables.assign_rows(script, rows, None)
@@ -136,7 +136,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
-    """Read a statement; if its tree lacks a part or is too deep, warn and drop its writes."""
+    """Read a statement. If its tree lacks a part or is too deep, warn and drop its writes."""
     start, retained, view_columns = len(script.writes), script.retained, script.view_columns
     script.begin(statement)
     if statement.caution:
@@ -182,16 +182,18 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
         if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
             # The library reads any expression as a statement.
             name = script.facts.name or "ansi"
-            script.leave_out(label, f"is not a statement of {name}; give the `dialect` that it is of")
+            script.leave_out(label, f"is not a statement of {name}: give its `dialect`")
             return
         kind = node.name if isinstance(node, exp.Command) else node.key
-        script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
+        script.leave_out(
+            f"{label} ({kind[:40].upper()})", "the tables and columns that it writes are unknown"
+        )
 
 
 def _read_command(resolver: Resolver, node: exp.Command) -> bool:
     """Read a command that moves rows, or writes nothing; return False for any other."""
     if _ASSIGNED_QUERY.match(f"{node.name} {node.text('expression')}"):
-        raise UnknownTarget("what it assigns is not known")
+        raise UnknownTarget("the assigned value is unknown")
     word = node.name.upper().split(" ")[0]
     return word in _COMMANDS_WITHOUT_LINEAGE or (word == "ALTER" and renames.move_rows(resolver, node))
 
@@ -219,7 +221,7 @@ def _use(resolver: Resolver, node: exp.Expr) -> None:
     elif script.catalog or script.database:
         script.catalog, script.database = parts[0], ".".join(parts[1:]) or script.database
     else:
-        script.warn("USE is ignored: tables keep the names they are written with")
+        script.warn("USE is ignored: table names stay as they are written")
 
 
 def _drop(resolver: Resolver, node: exp.Expr) -> None:

@@ -90,7 +90,7 @@ def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> 
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))
         if rows.cursor:
-            script.warn(f"cursor {rows.cursor[:100]!r}: its query is not known")
+            script.warn(f"cursor {rows.cursor[:100]!r}: unknown query")
     if rows.record:
         values = as_values(result)
         script.keep_view(values.columns.values())
@@ -120,7 +120,7 @@ def as_values(result: QueryResult) -> QueryResult:
     columns, rows = result.columns, result.dependencies.indirect
 
     def value(column: ColumnProvenance) -> ColumnProvenance:
-        # Each value keeps its inputs; its text is that of another statement.
+        # Each value keeps its inputs. Its text is that of another statement.
         return replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
 
     def fallback(name: str) -> ColumnProvenance | None:

@@ -53,7 +53,7 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
     if names is None:
         return _map_by_name(script, target, columns)
     if not columns.is_positional:
-        script.warn(f"what goes into which column of {name!r} is not known; give all tables in `schema`")
+        script.warn(f"cannot map values to the columns of {name!r}: list all tables in `schema`")
         return None
     if len(names) != len(columns.items):
         script.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.items)}")
@@ -190,7 +190,7 @@ def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:
-    """Return the target columns that the columns of the query go into, in order; None if not known."""
+    """Return the target columns that the columns of the query go into, in order, or None if not known."""
     declared = script.tables.declared_columns(target.dataset)
     names: Sequence[str] | None = target.listed or declared
     if names is None:

@@ -49,9 +49,9 @@ class Auditor(Protocol):
 
 
 def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table; with `repair`, repair what can be repaired, audit again, and move former rows.
+    """Audit the whole table. With `repair`, repair what can be repaired, audit again, and move former rows.
 
-    The latter are of an earlier release; they count as written again.
+    The latter are of an earlier release. They count as written again.
 
     Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
     """

@@ -179,7 +179,7 @@ def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
 def _check_empty(column: bytes, cell: Cell) -> None:
     """Raise CorruptRow unless the value of a cell is empty."""
     if cell.value:
-        raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")
+        raise CorruptRow(f"{column!r} must be empty, and has the value {cell.value[:100]!r}")
 
 
 def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:

@@ -129,7 +129,7 @@ class RunRowChecker:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
     def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
-        """Return the facts of a row with one valid document and its commit record; None for any other row."""
+        """Return the facts of a row with one valid document and its commit record, None for any other row."""
         # Nearly all rows are of this form, and this check avoids decoding them.
         if len(row) != 2:
             return None
@@ -152,7 +152,7 @@ class RunRowChecker:
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
     def _decode_commit(self, key: bytes, row: Row, value: bytes | None) -> RunIndexFacts | None:
-        """Return the facts of the run row `key` with that commit value; None without one or if unreadable."""
+        """Return the facts of the run row `key` with that commit value, None without one or if unreadable."""
         if value is None:
             return None
         # A commit record that cannot be read differs from the inputs, which is a finding already.
@@ -272,7 +272,7 @@ class RunRowChecker:
                 yield Finding(Kind.COMMIT_MISMATCH, key, commits[-1].decode(), repair)
 
     def _agrees(self, row: Row, columns: RunColumns, value: bytes) -> bool:
-        """Return whether the commit record matches the inputs; True if event bodies cannot be read."""
+        """Return whether the commit record matches the inputs, or True if event bodies cannot be read."""
         if columns.documents:
             return row[columns.documents[-1]].value == value
         try:

@@ -13,7 +13,7 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.tables import Row
 
 EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
-"""Flags of a text: a row needs it; it is stored; it may be stored or missing; it is a finding itself."""
+"""Flags of a text: needed by a row, stored, stored or missing, or a finding by itself."""
 
 text_hash = xxhash.xxh3_64_intdigest
 """Return the 64-bit hash that represents a text; a collision may hide one error (decision 16)."""
@@ -135,7 +135,7 @@ class RowFacts:
 
 
 def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
-    """Return the text of a cell for hashing; with an empty `value`, that of the column whatever its value."""
+    """Return the text of a cell for hashing. With an empty `value`, that of the column whatever its value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
 
@@ -162,5 +162,5 @@ def row_of(text: bytes) -> bytes:
 
 
 def column_of(text: bytes) -> bytes:
-    """Return the column in the text of a cell; empty for the text of a row."""
+    """Return the column in the text of a cell, empty for the text of a row."""
     return text.split(b"\n", 2)[1] if b"\n" in text else b""

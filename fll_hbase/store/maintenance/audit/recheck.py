@@ -154,7 +154,7 @@ class Rechecker:
         return suspects
 
     def _read(self, keys: set[bytes]) -> dict[bytes, Row]:
-        """Return the complete rows with these keys that exist, by key, in one call; without keys in none."""
+        """Return the complete rows with these keys that exist, by key, in one call, in none without keys."""
         return self._table.rows(sorted(keys)) if keys else {}
 
     def _facts(self, rows: dict[bytes, Row]) -> dict[bytes, RowFacts]:
@@ -204,7 +204,7 @@ def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Findin
 
 
 def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
-    """Return the finding of a needed text, missing or with another value; with a repair if derivable."""
+    """Return the finding of a needed text, missing or with another value, with a repair if derivable."""
     row, column = row_of(text), column_of(text)
     kind = _MISSING[row[:2]]
     # A content of events can be merged again from their bodies; any other content has no second copy.

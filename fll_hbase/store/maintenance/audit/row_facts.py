@@ -113,7 +113,7 @@ class FactCollector:
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the horizons of datasets in milliseconds since 1970, 0 without one; they are cached."""
+        """Return the horizons of datasets in milliseconds since 1970, 0 without one. They are cached."""
         missing = {
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }

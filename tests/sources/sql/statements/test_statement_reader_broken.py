@@ -131,7 +131,7 @@ HIDDEN = [
 def test_what_is_not_read_is_reported(dialect: str, text: str) -> None:
     with pytest.raises(
         UnreadableDocument,
-        match=r"SQL|line 1|what it writes|must not be empty|what s3\(\) writes|has a variable",
+        match=r"SQL|line 1|it writes|must not be empty|s3\(\) writes|has a variable",
     ):
         sql_readings.read(text, dialect=dialect, schema=SCHEMA)
 
@@ -145,7 +145,7 @@ def test_a_column_with_unknown_inputs_is_neither_generated_nor_guessed(dialect: 
 def test_variables_of_a_client_are_not_replaced() -> None:
     for dialect, name in {"spark": "${db}", "postgres": ":db"}.items():
         reading = sql_readings.read(f"INSERT INTO {name}.o (k) SELECT a FROM s", dialect=dialect)
-        assert "its variable is not replaced" in sql_readings.warnings(reading)
+        assert "contains an unset variable" in sql_readings.warnings(reading)
 
 
 class TestProcedures:
@@ -167,7 +167,7 @@ class TestProcedures:
         reading = read(text)
         assert [dataset.name for dataset in reading.operations.info.destinations] == ["o", "o2"]
         assert [warning.detail for warning in reading.warnings] == [
-            "statement 4 (CALL) is left out: what it writes is not known"
+            "statement 4 (CALL) is left out: the tables and columns that it writes are unknown"
         ]
 
     def test_parameters_and_variables_are_not_columns(self) -> None:
