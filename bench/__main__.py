@@ -22,7 +22,6 @@ from bench import (
     spark_export,
     spark_rejects,
     spark_repair,
-    spark_scans,
     starts,
     views,
     wide,
@@ -51,7 +50,6 @@ ENGINES = {
     "spark-export": spark_export.bench,
     "spark-rejects": spark_rejects.bench,
     "spark-repair": spark_repair.bench,
-    "spark-scans": spark_scans.bench,
     "starts": starts.bench,
 }
 

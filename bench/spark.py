@@ -343,7 +343,7 @@ def _run_load(source: Path, store: str, *, cores: int = CORES) -> Job:
         start_new_session=True,
     ) as process:
         while process.poll() is None:
-            usages |= session_usages(process.pid)
+            usages |= _session_usages(process.pid)
             time.sleep(0.2)
         output = process.stdout.read() if process.stdout else ""
     if process.returncode:
@@ -363,7 +363,7 @@ def _job(report: dict[str, float], usages: Sequence[Usage]) -> Job:
     )
 
 
-def session_usages(session: int) -> Iterator[tuple[int, Usage]]:
+def _session_usages(session: int) -> Iterator[tuple[int, Usage]]:
     """The resources that each process of a session has used so far, by process id."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
