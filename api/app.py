@@ -93,7 +93,7 @@ _BLUEPRINTS = (
     policies.blueprint,
     retention_requests.blueprint,
     activity.blueprint,
-    query_groups.ANCESTOR,
+    query_groups.CDAP,
     health.blueprint,
 )
 _COMPONENTS: tuple[type[msgspec.Struct], ...] = (

@@ -23,6 +23,7 @@ from fll_hbase.tables import open_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
+_PROPER = {"cdap": "CDAP", "datahub": "DataHub", "dbt": "dbt", "openlineage": "OpenLineage", "sql": "SQL"}
 _METHODS = ("get", "put", "post", "patch", "delete")
 
 
@@ -77,7 +78,7 @@ def _routes_page() -> Iterator[str]:
         if method in item
     ]
     for tag in document["tags"]:
-        yield f"## {tag['name'].capitalize()}\n"
+        yield f"## {_PROPER.get(tag['name'], tag['name'].capitalize())}\n"
         yield f"{_plain(tag['description'])}.\n"
         for method, path, operation, shared in operations:
             if tag["name"] in operation["tags"]:

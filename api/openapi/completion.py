@@ -27,11 +27,11 @@ so: `truncated` and `truncatedBy`, or the headers `Truncated` and `Truncated-By`
 `Link` with `rel="next"`. Errors are problems of RFC 9457.
 """
 
-TAGS_FIRST = ("questions", "reach", "changes", "reports", "catalogue", "tags", "policies", "ancestor")
+TAGS_FIRST = ("questions", "reach", "changes", "reports", "catalogue", "tags", "policies", "cdap")
 """Groups of routes that ask, in the order of the page; the others follow as they are registered."""
 
 _FIELD = "get /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}"
-_ANCESTOR = "get /v3/namespaces/{namespace}/datasets/{name}/lineage"
+_CDAP = "get /v3/namespaces/{namespace}/datasets/{name}/lineage"
 
 OPERATION_IDS = {
     "get /v3/namespaces/{namespace}/endpoints/{name}/fields/lineage": "get_dataset_lineage",
@@ -72,10 +72,10 @@ OPERATION_IDS = {
     "get /v3/reports/retention": "get_retention_report",
     "get /v3/runs/{run}": "get_run",
     "get /v3/contents/{checksum}": "get_content",
-    f"{_ANCESTOR}/fields": "list_ancestor_fields",
-    f"{_ANCESTOR}/fields/{{field}}": "get_ancestor_field_summary",
-    f"{_ANCESTOR}/fields/{{field}}/operations": "get_ancestor_operations",
-    f"{_ANCESTOR}/allfieldlineage": "get_ancestor_dataset_summary",
+    f"{_CDAP}/fields": "list_cdap_fields",
+    f"{_CDAP}/fields/{{field}}": "get_cdap_field_summary",
+    f"{_CDAP}/fields/{{field}}/operations": "get_cdap_operations",
+    f"{_CDAP}/allfieldlineage": "get_cdap_dataset_summary",
     "post /v3/namespaces/{namespace}/lineage": "record_run",
     "post /v3/namespaces/{namespace}/lineage/batch": "record_runs",
     "post /v3/namespaces/{namespace}/sql": "record_sql",

@@ -71,7 +71,7 @@ class MutatedField(Document):
 
 
 class FieldMutation(Document):
-    """A field mutation of a stage (seed 000): fields that it renames, deletes, creates or changes."""
+    """A field mutation of a stage: fields that it renames, deletes, creates or changes."""
 
     mutation: Annotated[Text, Meta(description="`rename`, `delete`, `create` or any other word")]
     description: str = ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fll_hbase.queries.ancestor import (
-    AncestorFieldOperations,
-    AncestorFields,
-    AncestorFieldSummary,
-    AncestorRelationsOfDataset,
-)
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
+from fll_hbase.queries.cdap_routes import (
+    CdapFieldOperations,
+    CdapFields,
+    CdapFieldSummary,
+    CdapRelationsOfDataset,
+)
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.field_details import FieldDetails
@@ -57,11 +57,11 @@ CHANGES = query_blueprint(
 
 REPORTS = query_blueprint("reports", "Answer for a field and its data", Consumption, Provenance)
 
-ANCESTOR = query_blueprint(
-    "ancestor",
+CDAP = query_blueprint(
+    "cdap",
     "The lineage routes of CDAP, in its words: `incoming`, `outgoing`",
-    AncestorFields,
-    AncestorFieldSummary,
-    AncestorFieldOperations,
-    AncestorRelationsOfDataset,
+    CdapFields,
+    CdapFieldSummary,
+    CdapFieldOperations,
+    CdapRelationsOfDataset,
 )

@@ -67,7 +67,7 @@ def _rows(body: Json) -> list[Row]:
 
 @dataclass(frozen=True, kw_only=True)
 class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
-    """Return each distinct derivation of a field with its newest runs, in the shape of the first design.
+    """Return each distinct derivation of a field with its newest runs.
 
     `limit` is how many runs of each derivation are listed; the next page has those that are older.
 

@@ -138,7 +138,7 @@ def epoch_seconds(milliseconds: int) -> str:
 
 
 def short_seconds(milliseconds: int) -> int | float:
-    """Return milliseconds since 1970 in seconds; whole seconds as a whole number, as seed 000 writes them."""
+    """Return milliseconds since 1970 in seconds; whole seconds as a whole number, as answers have them."""
     return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
 
 

@@ -161,7 +161,7 @@ _REGULATORY_REPORT = [
         "read_scores", "the scores of the day", SCORES, "customer_key:string segment:string risk_band:string"
     ),
     read("read_accounts", "all accounts", ACCOUNTS, "UID:string segment:string turnover_30d:decimal"),
-    # For the compliance report of FLL-1: UID is read, but does not reach the regulator.
+    # For a compliance report: UID is read, but does not reach the regulator.
     transform("drop_uid", "personal data must not reach the regulator", "read_accounts.UID", ""),
     transform(
         "count",

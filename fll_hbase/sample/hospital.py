@@ -109,7 +109,7 @@ def _records(*, inflammation: bool) -> list[Json]:
     index = transform(
         "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
     )
-    # Three feeds lead to the score, over several hops: FLL-2 asks for its true sources.
+    # Three feeds lead to the score, over several hops.
     inputs = "kidney.kidney_index stay.stay_days read_summary.cardio_index"
     return [
         *_record_sources(inflammation=inflammation),

@@ -18,13 +18,13 @@ from fll_hbase import connect
 from fll_hbase.client import connection as connection_module
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.opening import open_client
-from fll_hbase.queries.ancestor import (
-    AncestorFieldOperations,
-    AncestorFields,
-    AncestorFieldSummary,
-    AncestorRelationsOfDataset,
-)
 from fll_hbase.queries.catalogue import DatasetDetails
+from fll_hbase.queries.cdap_routes import (
+    CdapFieldOperations,
+    CdapFields,
+    CdapFieldSummary,
+    CdapRelationsOfDataset,
+)
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
 from tests.support.commands import END_MS, WINDOW
@@ -60,11 +60,11 @@ QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     *(
         ("ask", (query,), {})
         for query in (
-            AncestorFields(*DAILY, **WINDOWED),
-            AncestorFields(*DAILY, **WINDOWED, include_current=True),
-            AncestorFieldSummary(*DAILY, "UID", **WINDOWED, direction="outgoing"),
-            AncestorFieldOperations(*DAILY, "UID", **WINDOWED),
-            AncestorRelationsOfDataset(*DAILY, **WINDOWED),
+            CdapFields(*DAILY, **WINDOWED),
+            CdapFields(*DAILY, **WINDOWED, include_current=True),
+            CdapFieldSummary(*DAILY, "UID", **WINDOWED, direction="outgoing"),
+            CdapFieldOperations(*DAILY, "UID", **WINDOWED),
+            CdapRelationsOfDataset(*DAILY, **WINDOWED),
         )
     ),
     ("namespaces", (), {}),

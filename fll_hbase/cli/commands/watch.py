@@ -119,7 +119,9 @@ def _datasets_of(operations: Sequence[Json]) -> Iterator[Json]:
         columns: dict[str, set[str]] = defaultdict(set)
         for operation in operations:
             if dataset in operation:
-                names = {field["name"] for field in operation.get(fields, ())}
+                # A filter of another dataset is an input of the WRITE, but no column of what it writes.
+                parts = (part for part in operation.get(fields, ()) if part.get("influence") != "indirect")
+                names = {part["name"] for part in parts}
                 columns[name_json.text(operation[dataset])] |= names
         for name, names in columns.items():
             yield {"direction": direction, "dataset": name, "columns": sorted(names)}

@@ -83,7 +83,7 @@ def _table(data: Part, prefix: str) -> str:
     """Return the urn of a table, without a schema that only repeats the table's name."""
     names = [data.optional(f"{prefix}{part}") for part in _PARTS]
     names[2] = data.required(f"{prefix}TableName")
-    # As in seed 001: `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
+    # As in DataHub: `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
     if names[1] == names[2]:
         names[1] = ""
     return urns.dataset_urn(Dataset(PLATFORM, ".".join(filter(None, names))))

@@ -1,4 +1,4 @@
-"""The first design's form of operations (seed 000): inputs are field names, resolved in order.
+"""The name-based form of operations: inputs are field names, resolved in order.
 
 A field name refers to the output of the latest earlier operation with that name. A field is alive until it is
 an input of an operation without outputs; the fields alive at the end are written to the only destination.

@@ -32,94 +32,6 @@ export interface components {
             /** @description The first warnings, or why the document was refused */
             reasons?: string[];
         };
-        AncestorDataset: {
-            namespace: string;
-            dataset: string;
-            /** @enum {string} */
-            entity: "DATASET";
-        };
-        AncestorDatasetFields: {
-            dataset: components["schemas"]["AncestorDataset"];
-            fields: string[];
-        };
-        AncestorDatasetSummary: {
-            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
-            retainedFrom?: number;
-            /** @enum {string} */
-            direction: "INCOMING" | "OUTGOING" | "BOTH";
-            "start-ts": number;
-            "end-ts": number;
-            entityId: components["schemas"]["AncestorDataset"];
-            fields: string[];
-            incoming: components["schemas"]["AncestorRelations"][];
-            outgoing: components["schemas"]["AncestorRelations"][];
-            truncated: boolean;
-            truncatedBy?: string[];
-        };
-        AncestorField: {
-            name: string;
-            lineage: boolean;
-        };
-        AncestorInputField: {
-            origin: string;
-            name: string;
-        };
-        AncestorInputs: {
-            endPoint?: components["schemas"]["EndPoint"];
-            fields?: components["schemas"]["AncestorInputField"][];
-        };
-        AncestorLastRun: {
-            program: components["schemas"]["AncestorProgram"];
-            lastExecutedTimeInSeconds: number;
-        };
-        AncestorOperation: {
-            name: string;
-            description: string;
-            inputs: components["schemas"]["AncestorInputs"];
-            outputs: components["schemas"]["AncestorOutputs"];
-        };
-        AncestorOperations: {
-            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
-            retainedFrom?: number;
-            incoming?: components["schemas"]["AncestorPerformed"][];
-            outgoing?: components["schemas"]["AncestorPerformed"][];
-            truncated: boolean;
-            truncatedBy?: string[];
-        };
-        AncestorOutputs: {
-            endPoint?: components["schemas"]["EndPoint"];
-            fields?: string[];
-        };
-        AncestorPerformed: {
-            programs: components["schemas"]["AncestorLastRun"][];
-            operations: components["schemas"]["AncestorOperation"][];
-        };
-        AncestorProgram: {
-            namespace: string;
-            application: string;
-            version: string;
-            type: string;
-            program: string;
-            /** @enum {string} */
-            entity: "PROGRAM";
-        };
-        AncestorRelation: {
-            source: string;
-            destination: string;
-        };
-        AncestorRelations: {
-            entityId: components["schemas"]["AncestorDataset"];
-            fieldCount: number;
-            relations: components["schemas"]["AncestorRelation"][];
-        };
-        AncestorSummary: {
-            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
-            retainedFrom?: number;
-            incoming?: components["schemas"]["AncestorDatasetFields"][];
-            outgoing?: components["schemas"]["AncestorDatasetFields"][];
-            truncated: boolean;
-            truncatedBy?: string[];
-        };
         Answer: {
             id?: string;
             status: number;
@@ -167,14 +79,102 @@ export interface components {
             "/v3/policies": components["schemas"]["Policies"];
             "/v3/reports/retention": components["schemas"]["RetentionReport"];
             "/v3/events": components["schemas"]["Activity"];
-            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields": string[] | components["schemas"]["AncestorField"][];
-            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}": components["schemas"]["AncestorSummary"];
-            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}/operations": components["schemas"]["AncestorOperations"];
-            "/v3/namespaces/{namespace}/datasets/{name}/lineage/allfieldlineage": components["schemas"]["AncestorDatasetSummary"];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields": string[] | components["schemas"]["CdapField"][];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}": components["schemas"]["CdapSummary"];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}/operations": components["schemas"]["CdapOperations"];
+            "/v3/namespaces/{namespace}/datasets/{name}/lineage/allfieldlineage": components["schemas"]["CdapDatasetSummary"];
         };
         Answers: {
             answers: components["schemas"]["Answer"][];
             /** @description True if a bound of the batch left a question without an answer */
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        CdapDataset: {
+            namespace: string;
+            dataset: string;
+            /** @enum {string} */
+            entity: "DATASET";
+        };
+        CdapDatasetFields: {
+            dataset: components["schemas"]["CdapDataset"];
+            fields: string[];
+        };
+        CdapDatasetSummary: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
+            /** @enum {string} */
+            direction: "INCOMING" | "OUTGOING" | "BOTH";
+            "start-ts": number;
+            "end-ts": number;
+            entityId: components["schemas"]["CdapDataset"];
+            fields: string[];
+            incoming: components["schemas"]["CdapRelations"][];
+            outgoing: components["schemas"]["CdapRelations"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        CdapField: {
+            name: string;
+            lineage: boolean;
+        };
+        CdapInputField: {
+            origin: string;
+            name: string;
+        };
+        CdapInputs: {
+            endPoint?: components["schemas"]["EndPoint"];
+            fields?: components["schemas"]["CdapInputField"][];
+        };
+        CdapLastRun: {
+            program: components["schemas"]["CdapProgram"];
+            lastExecutedTimeInSeconds: number;
+        };
+        CdapOperation: {
+            name: string;
+            description: string;
+            inputs: components["schemas"]["CdapInputs"];
+            outputs: components["schemas"]["CdapOutputs"];
+        };
+        CdapOperations: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
+            incoming?: components["schemas"]["CdapPerformed"][];
+            outgoing?: components["schemas"]["CdapPerformed"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        CdapOutputs: {
+            endPoint?: components["schemas"]["EndPoint"];
+            fields?: string[];
+        };
+        CdapPerformed: {
+            programs: components["schemas"]["CdapLastRun"][];
+            operations: components["schemas"]["CdapOperation"][];
+        };
+        CdapProgram: {
+            namespace: string;
+            application: string;
+            version: string;
+            type: string;
+            program: string;
+            /** @enum {string} */
+            entity: "PROGRAM";
+        };
+        CdapRelation: {
+            source: string;
+            destination: string;
+        };
+        CdapRelations: {
+            entityId: components["schemas"]["CdapDataset"];
+            fieldCount: number;
+            relations: components["schemas"]["CdapRelation"][];
+        };
+        CdapSummary: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
+            incoming?: components["schemas"]["CdapDatasetFields"][];
+            outgoing?: components["schemas"]["CdapDatasetFields"][];
             truncated: boolean;
             truncatedBy?: string[];
         };
@@ -1211,24 +1211,24 @@ export interface components {
 }
 export type Activity = components['schemas']['Activity'];
 export type ActivityEvent = components['schemas']['ActivityEvent'];
-export type AncestorDataset = components['schemas']['AncestorDataset'];
-export type AncestorDatasetFields = components['schemas']['AncestorDatasetFields'];
-export type AncestorDatasetSummary = components['schemas']['AncestorDatasetSummary'];
-export type AncestorField = components['schemas']['AncestorField'];
-export type AncestorInputField = components['schemas']['AncestorInputField'];
-export type AncestorInputs = components['schemas']['AncestorInputs'];
-export type AncestorLastRun = components['schemas']['AncestorLastRun'];
-export type AncestorOperation = components['schemas']['AncestorOperation'];
-export type AncestorOperations = components['schemas']['AncestorOperations'];
-export type AncestorOutputs = components['schemas']['AncestorOutputs'];
-export type AncestorPerformed = components['schemas']['AncestorPerformed'];
-export type AncestorProgram = components['schemas']['AncestorProgram'];
-export type AncestorRelation = components['schemas']['AncestorRelation'];
-export type AncestorRelations = components['schemas']['AncestorRelations'];
-export type AncestorSummary = components['schemas']['AncestorSummary'];
 export type Answer = components['schemas']['Answer'];
 export type AnswerOf = components['schemas']['AnswerOf'];
 export type Answers = components['schemas']['Answers'];
+export type CdapDataset = components['schemas']['CdapDataset'];
+export type CdapDatasetFields = components['schemas']['CdapDatasetFields'];
+export type CdapDatasetSummary = components['schemas']['CdapDatasetSummary'];
+export type CdapField = components['schemas']['CdapField'];
+export type CdapInputField = components['schemas']['CdapInputField'];
+export type CdapInputs = components['schemas']['CdapInputs'];
+export type CdapLastRun = components['schemas']['CdapLastRun'];
+export type CdapOperation = components['schemas']['CdapOperation'];
+export type CdapOperations = components['schemas']['CdapOperations'];
+export type CdapOutputs = components['schemas']['CdapOutputs'];
+export type CdapPerformed = components['schemas']['CdapPerformed'];
+export type CdapProgram = components['schemas']['CdapProgram'];
+export type CdapRelation = components['schemas']['CdapRelation'];
+export type CdapRelations = components['schemas']['CdapRelations'];
+export type CdapSummary = components['schemas']['CdapSummary'];
 export type ChangedField = components['schemas']['ChangedField'];
 export type Connection = components['schemas']['Connection'];
 export type Consumption = components['schemas']['Consumption'];

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from fll_hbase.cli.commands.watch import COLUMNS_MAX
+from fll_hbase.cli.commands.watch import COLUMNS_MAX, _datasets_of
 from tests.support.commands import complaint, fll, printed, serving
 from tests.support.small_documents import document
 
@@ -48,6 +48,20 @@ def test_json_and_one_outcome(url: str) -> None:
 def test_an_empty_answer_is_reported(url: str) -> None:
     line = complaint("watch", "--server", url, "--outcome", "accepted", code=0)
     assert "nothing arrived since now-1h" in line
+
+
+def test_what_filters_the_rows_is_not_a_column_that_is_written() -> None:
+    orders = {"namespace": "shop", "name": "orders"}
+    paid = {"origin": "read", "name": "paid", "influence": "indirect", "kind": "filter"}
+    net = {"origin": "read", "name": "net", "influence": "direct"}
+    operations = [
+        {"type": "READ", "source": orders, "outputs": [{"name": "net"}, {"name": "paid"}]},
+        {"type": "WRITE", "destination": {**orders, "name": "totals"}, "inputs": [net, paid]},
+    ]
+    assert list(_datasets_of(operations)) == [
+        {"direction": "writes", "dataset": "shop/totals", "columns": ["net"]},
+        {"direction": "reads", "dataset": "shop/orders", "columns": ["net", "paid"]},
+    ]
 
 
 @pytest.mark.slow

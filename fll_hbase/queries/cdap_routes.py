@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
     from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset, RelatedFields
 
-AncestorDirection: TypeAlias = Literal["incoming", "outgoing", "both"]
+CdapDirection: TypeAlias = Literal["incoming", "outgoing", "both"]
 """The words of CDAP: fields that come in from upstream, and fields that go out downstream."""
 
 _PATH = "/v3/namespaces/{namespace}/datasets/{name}/lineage"
-_DIRECTIONS: dict[AncestorDirection, tuple[Direction, ...]] = {
+_DIRECTIONS: dict[CdapDirection, tuple[Direction, ...]] = {
     "incoming": (Direction.BACKWARD,),
     "outgoing": (Direction.FORWARD,),
     "both": BOTH,
 }
-_UPPER: dict[AncestorDirection, Literal["INCOMING", "OUTGOING", "BOTH"]] = {
+_UPPER: dict[CdapDirection, Literal["INCOMING", "OUTGOING", "BOTH"]] = {
     "incoming": "INCOMING",
     "outgoing": "OUTGOING",
     "both": "BOTH",
@@ -44,14 +44,14 @@ _UPPER: dict[AncestorDirection, Literal["INCOMING", "OUTGOING", "BOTH"]] = {
 _WORDS = {Direction.BACKWARD: "incoming", Direction.FORWARD: "outgoing"}
 
 
-class AncestorField(Body, frozen=True, kw_only=True):
+class CdapField(Body, frozen=True, kw_only=True):
     """A field; `lineage` is true if a run of the window wrote it."""
 
     name: str
     lineage: bool
 
 
-class AncestorDataset(Body, frozen=True, kw_only=True):
+class CdapDataset(Body, frozen=True, kw_only=True):
     """A dataset by name; a hidden one has a number and no names."""
 
     hidden: int = 0
@@ -60,23 +60,23 @@ class AncestorDataset(Body, frozen=True, kw_only=True):
     entity: Literal["DATASET"]
 
 
-class AncestorDatasetFields(Body, frozen=True, kw_only=True):
+class CdapDatasetFields(Body, frozen=True, kw_only=True):
     """Fields of one dataset."""
 
-    dataset: AncestorDataset
+    dataset: CdapDataset
     fields: tuple[str, ...]
 
 
-class AncestorSummaryAnswer(WindowBody, frozen=True, kw_only=True):
+class CdapSummaryAnswer(WindowBody, frozen=True, kw_only=True):
     """The fields that a field comes from, and those derived from it, in the directions of the query."""
 
-    incoming: tuple[AncestorDatasetFields, ...] | None = None
-    outgoing: tuple[AncestorDatasetFields, ...] | None = None
+    incoming: tuple[CdapDatasetFields, ...] | None = None
+    outgoing: tuple[CdapDatasetFields, ...] | None = None
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
 
-class AncestorProgram(Body, frozen=True, kw_only=True):
+class CdapProgram(Body, frozen=True, kw_only=True):
     """A program by name; a hidden one has a number and no names."""
 
     hidden: int = 0
@@ -88,14 +88,14 @@ class AncestorProgram(Body, frozen=True, kw_only=True):
     entity: Literal["PROGRAM"]
 
 
-class AncestorLastRun(Body, frozen=True, kw_only=True):
+class CdapLastRun(Body, frozen=True, kw_only=True):
     """A program and the start of its newest run."""
 
-    program: AncestorProgram
+    program: CdapProgram
     last_executed_time_in_seconds: int
 
 
-class AncestorInputField(Body, frozen=True, kw_only=True):
+class CdapInputField(Body, frozen=True, kw_only=True):
     """A field as the output of an operation. One of a hidden dataset has a number instead."""
 
     hidden: int = 0
@@ -103,76 +103,76 @@ class AncestorInputField(Body, frozen=True, kw_only=True):
     name: Annotated[str | None, Required] = None
 
 
-class AncestorInputs(Body, frozen=True, kw_only=True):
+class CdapInputs(Body, frozen=True, kw_only=True):
     """The dataset that an operation reads, or the fields that it uses."""
 
     end_point: DatasetName | None = None
-    fields: tuple[AncestorInputField, ...] | None = None
+    fields: tuple[CdapInputField, ...] | None = None
 
 
-class AncestorOutputs(Body, frozen=True, kw_only=True):
+class CdapOutputs(Body, frozen=True, kw_only=True):
     """The dataset that an operation writes, or the fields that it produces."""
 
     end_point: DatasetName | None = None
     fields: tuple[str, ...] | None = None
 
 
-class AncestorOperation(Body, frozen=True, kw_only=True):
+class CdapOperation(Body, frozen=True, kw_only=True):
     """An operation."""
 
     name: str
     description: str
-    inputs: AncestorInputs
-    outputs: AncestorOutputs
+    inputs: CdapInputs
+    outputs: CdapOutputs
 
 
-class AncestorPerformed(Body, frozen=True, kw_only=True):
+class CdapPerformed(Body, frozen=True, kw_only=True):
     """Operations in an order that can run, and the programs that performed them, the newest run first."""
 
-    programs: tuple[AncestorLastRun, ...]
-    operations: tuple[AncestorOperation, ...]
+    programs: tuple[CdapLastRun, ...]
+    operations: tuple[CdapOperation, ...]
 
 
-class AncestorOperationsAnswer(WindowBody, frozen=True, kw_only=True):
+class CdapOperationsAnswer(WindowBody, frozen=True, kw_only=True):
     """The operations that lead into a field, and those it leads to, in the directions of the query."""
 
-    incoming: tuple[AncestorPerformed, ...] | None = None
-    outgoing: tuple[AncestorPerformed, ...] | None = None
+    incoming: tuple[CdapPerformed, ...] | None = None
+    outgoing: tuple[CdapPerformed, ...] | None = None
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
 
-class AncestorRelation(Body, frozen=True, kw_only=True):
+class CdapRelation(Body, frozen=True, kw_only=True):
     """A source field and a destination field."""
 
     source: str
     destination: str
 
 
-class AncestorRelations(Body, frozen=True, kw_only=True):
+class CdapRelations(Body, frozen=True, kw_only=True):
     """A related dataset with the number of its fields in the window, and the pairs with its fields."""
 
-    entity_id: AncestorDataset
+    entity_id: CdapDataset
     field_count: int
-    relations: tuple[AncestorRelation, ...]
+    relations: tuple[CdapRelation, ...]
 
 
-class AncestorDatasetSummaryAnswer(WindowBody, frozen=True, kw_only=True):
+class CdapDatasetSummaryAnswer(WindowBody, frozen=True, kw_only=True):
     """The relations of all fields of a dataset; times are in milliseconds since 1970."""
 
     direction: Literal["INCOMING", "OUTGOING", "BOTH"]
     start_ms: int = msgspec.field(name="start-ts")
     end_ms: int = msgspec.field(name="end-ts")
-    entity_id: AncestorDataset
+    entity_id: CdapDataset
     fields: tuple[str, ...]
-    incoming: tuple[AncestorRelations, ...]
-    outgoing: tuple[AncestorRelations, ...]
+    incoming: tuple[CdapRelations, ...]
+    outgoing: tuple[CdapRelations, ...]
     truncated: bool
     truncated_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
+class CdapFields(Windowed, DatasetQuery[tuple[str | CdapField, ...]]):
     """List the fields of a dataset that runs of the window wrote, by name.
 
     With `includeCurrent=true` all fields ever recorded are listed, as objects.
@@ -190,7 +190,7 @@ class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
         ),
     ] = False
 
-    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | AncestorField, ...]]:
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | CdapField, ...]]:
         """Return fields that runs wrote, or also the catalogue's, by prefix. Raises NotFound."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
@@ -203,7 +203,7 @@ class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
         if not self.include_current:
             return Answer(tuple(names), window, retained_from_ms)
         by_runs = set(written)
-        fields = tuple(AncestorField(name=name, lineage=name in by_runs) for name in names)
+        fields = tuple(CdapField(name=name, lineage=name in by_runs) for name in names)
         return Answer(fields, window, retained_from_ms)
 
 
@@ -211,17 +211,17 @@ class AncestorFields(Windowed, DatasetQuery[tuple[str | AncestorField, ...]]):
 class _Directed(Windowed):
     """A window and a direction of CDAP."""
 
-    direction: Annotated[AncestorDirection, About("Upstream, downstream or both", in_any_case=True)] = "both"
+    direction: Annotated[CdapDirection, About("Upstream, downstream or both", in_any_case=True)] = "both"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AncestorFieldSummary(_Directed, FieldQuery[AncestorSummaryAnswer]):
+class CdapFieldSummary(_Directed, FieldQuery[CdapSummaryAnswer]):
     """Return the fields that a field comes from, and those that are made of it: one hop."""
 
     path: ClassVar[str] = f"{_PATH}/fields/{{field}}"
     result: ClassVar[str] = "By dataset and field"
 
-    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorSummaryAnswer]:
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[CdapSummaryAnswer]:
         """Return the fields. Raises NotFound for names that were never recorded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
@@ -233,12 +233,12 @@ class AncestorFieldSummary(_Directed, FieldQuery[AncestorSummaryAnswer]):
         fields: dict[str, Any] = {
             _WORDS[direction]: _by_dataset(result.fields) for direction, result in related.items()
         }
-        body = AncestorSummaryAnswer(**fields, truncated=bool(limits), truncated_by=limits)
+        body = CdapSummaryAnswer(**fields, truncated=bool(limits), truncated_by=limits)
         return Answer(body, window, retained_from_ms, limits)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
+class CdapFieldOperations(_Directed, FieldQuery[CdapOperationsAnswer]):
     """Return the operations that lead into a field, and those that it leads to, with their programs.
 
     Each program is listed with the start of its newest run. Every run of the window is read.
@@ -247,7 +247,7 @@ class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
     path: ClassVar[str] = f"{_PATH}/fields/{{field}}/operations"
     result: ClassVar[str] = "Operations of the newest run first"
 
-    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorOperationsAnswer]:
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[CdapOperationsAnswer]:
         """Return the operations. Raises NotFound for names that were never recorded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
@@ -260,25 +260,25 @@ class AncestorFieldOperations(_Directed, FieldQuery[AncestorOperationsAnswer]):
             _WORDS[direction]: tuple(map(_performed, result.performed))
             for direction, result in programs.items()
         }
-        body = AncestorOperationsAnswer(**performed, truncated=bool(limits), truncated_by=limits)
+        body = CdapOperationsAnswer(**performed, truncated=bool(limits), truncated_by=limits)
         return Answer(body, window, retained_from_ms, limits)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AncestorRelationsOfDataset(_Directed, DatasetQuery[AncestorDatasetSummaryAnswer]):
+class CdapRelationsOfDataset(_Directed, DatasetQuery[CdapDatasetSummaryAnswer]):
     """Return the relations of all fields of a dataset with those of other datasets: one hop."""
 
     path: ClassVar[str] = f"{_PATH}/allfieldlineage"
     result: ClassVar[str] = "By dataset and field"
 
-    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[AncestorDatasetSummaryAnswer]:
+    def answer(self, store: LineageStore, *, now_ms: int) -> Answer[CdapDatasetSummaryAnswer]:
         """Return the relations. Raises NotFound for names that were never recorded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         lineage = store.lineage(self.dataset, window, directions=_DIRECTIONS[self.direction])
         summary = store.summaries.summary(self.dataset, window, lineage)
         limits = _limits([summary])
-        body = AncestorDatasetSummaryAnswer(
+        body = CdapDatasetSummaryAnswer(
             direction=_UPPER[self.direction],
             start_ms=window.start_ms,
             end_ms=window.stop_ms,
@@ -297,10 +297,10 @@ def _limits(results: Iterable[RelatedFields | FieldPrograms | DatasetSummary]) -
     return tuple(sorted({limit for result in results for limit in result.truncated_by}))
 
 
-def _by_dataset(fields: Sequence[DatasetField]) -> tuple[AncestorDatasetFields, ...]:
+def _by_dataset(fields: Sequence[DatasetField]) -> tuple[CdapDatasetFields, ...]:
     """Return fields, which are sorted, grouped by dataset; a hidden dataset has no fields."""
     return tuple(
-        AncestorDatasetFields(
+        CdapDatasetFields(
             dataset=_dataset_id(dataset),
             fields=() if is_hidden(dataset) else tuple(field.name for field in group),
         )
@@ -308,56 +308,56 @@ def _by_dataset(fields: Sequence[DatasetField]) -> tuple[AncestorDatasetFields, 
     )
 
 
-def _dataset_id(dataset: Dataset) -> AncestorDataset:
+def _dataset_id(dataset: Dataset) -> CdapDataset:
     """Return a dataset as CDAP names it; a hidden one by its number."""
     if is_hidden(dataset):
-        return AncestorDataset(hidden=name_json.hidden_number(dataset.name), entity="DATASET")
-    return AncestorDataset(namespace=dataset.namespace, dataset=dataset.name, entity="DATASET")
+        return CdapDataset(hidden=name_json.hidden_number(dataset.name), entity="DATASET")
+    return CdapDataset(namespace=dataset.namespace, dataset=dataset.name, entity="DATASET")
 
 
-def _relations(item: RelatedDataset) -> AncestorRelations:
+def _relations(item: RelatedDataset) -> CdapRelations:
     """Return a related dataset of the store with its field pairs as one of an answer."""
     relations = (
-        AncestorRelation(source=source, destination=destination) for source, destination in item.relations
+        CdapRelation(source=source, destination=destination) for source, destination in item.relations
     )
-    return AncestorRelations(
+    return CdapRelations(
         entity_id=_dataset_id(item.dataset), field_count=item.fields, relations=tuple(relations)
     )
 
 
-def _performed(item: PerformedOperations) -> AncestorPerformed:
+def _performed(item: PerformedOperations) -> CdapPerformed:
     """Return operations and their programs as one item of an answer, without those of hidden datasets."""
     shown = (operation for operation in item.operations if not is_hidden_operation(operation.name))
-    return AncestorPerformed(
+    return CdapPerformed(
         programs=tuple(map(_last_run, item.last_runs)), operations=tuple(map(_operation, shown))
     )
 
 
-def _last_run(run: ProgramRun) -> AncestorLastRun:
+def _last_run(run: ProgramRun) -> CdapLastRun:
     """Return the program of a run, with the start of the run in whole seconds since 1970, rounded down."""
-    program = AncestorProgram(**name_json.program(run, name_json.PROGRAM_WITH_VERSION), entity="PROGRAM")
+    program = CdapProgram(**name_json.program(run, name_json.PROGRAM_WITH_VERSION), entity="PROGRAM")
     # Whole seconds, rounded down, as CDAP has them.
-    return AncestorLastRun(program=program, last_executed_time_in_seconds=run.start_ms // 1000)
+    return CdapLastRun(program=program, last_executed_time_in_seconds=run.start_ms // 1000)
 
 
-def _operation(operation: Operation) -> AncestorOperation:
+def _operation(operation: Operation) -> CdapOperation:
     """Return an operation as CDAP has it: a READ has a dataset as input, a WRITE one as output."""
-    inputs = AncestorInputs(fields=tuple(map(_input, inputs_of(operation))))
-    outputs = AncestorOutputs(fields=tuple(field.name for field in outputs_of(operation)))
+    inputs = CdapInputs(fields=tuple(map(_input, inputs_of(operation))))
+    outputs = CdapOutputs(fields=tuple(field.name for field in outputs_of(operation)))
     match operation:
         case Read():
-            inputs = AncestorInputs(end_point=dataset_name(operation.source))
+            inputs = CdapInputs(end_point=dataset_name(operation.source))
         case Write():
-            outputs = AncestorOutputs(end_point=dataset_name(operation.destination))
+            outputs = CdapOutputs(end_point=dataset_name(operation.destination))
         case Transform():
             pass
-    return AncestorOperation(
+    return CdapOperation(
         name=operation.name, description=operation.description, inputs=inputs, outputs=outputs
     )
 
 
-def _input(item: InputField) -> AncestorInputField:
+def _input(item: InputField) -> CdapInputField:
     """Return an input by operation and field, or by the number of its hidden dataset."""
     if is_hidden_operation(item.origin):
-        return AncestorInputField(hidden=name_json.hidden_number(item.origin))
-    return AncestorInputField(origin=item.origin, name=item.name)
+        return CdapInputField(hidden=name_json.hidden_number(item.origin))
+    return CdapInputField(origin=item.origin, name=item.name)
