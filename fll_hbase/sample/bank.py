@@ -15,7 +15,7 @@ MARKETING = "marketing"
 
 TRANSACTIONS = dataset(BANK, "DailyTransactions", "card and account transactions; UID is personal data")
 ACCOUNTS = dataset(BANK, "CustomerAccounts", "one row per customer and account")
-FEATURES = dataset(BANK, "FraudFeatures", "features of the fraud models, by hashed customer")
+FEATURES = dataset(BANK, "FraudFeatures", "what the fraud models see, by hashed customer")
 SCORES = dataset(BANK, "RiskScores", "one score per customer and day")
 
 

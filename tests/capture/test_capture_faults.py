@@ -98,7 +98,7 @@ def test_a_full_disk_is_reported_and_the_job_goes_on(jobs: JobRunner, server: Li
     with gated(server.url, busy=10**6) as gate:
         done = jobs.run("disk", 12, "exit", "wide", url=gate.url, file_kib_max=400)
         assert done.returncode == 7, done.stderr
-        assert "executions of this application: its spool was full" in done.stderr
+        assert "executions of this application, because the spool was full" in done.stderr
         gate.busy = 0
         sent = jobs.send()
     assert sent.returncode == 0, sent.stderr

@@ -30,7 +30,7 @@ def test_columns_of_the_program_are_one_warning(caplog: pytest.LogCaptureFixture
     assert len(resolve(recorded(DUMP)["_returned"])) == 6
     (message,) = caplog.messages
     assert message.startswith(
-        "capture: columns of /data/mapped, and maybe of others, come from rows of the program"
+        "capture: the lineage of columns of /data/mapped, and maybe of others, is unknown: the rows come from"
     )
 
 

@@ -39,7 +39,7 @@ def test_a_script_is_known_by_its_name(tmp_path: Path) -> None:
             "job.py is a program: `fll capture run` records what it does in Spark",
         ),
         ("x.yml", b"a: 1\n", "x.yml is not JSON: FILE has documents, events or proposals as JSON"),
-        ("x.zip", b"PK\3\4", "x.zip is packed: unpack it first (gzip alone is read without unpacking"),
+        ("x.zip", b"PK\3\4", "x.zip is packed: unpack it first (gzip alone is read without unpacking)"),
         (
             "a.sql.gz",
             gzip.compress(SCRIPT, mtime=0),

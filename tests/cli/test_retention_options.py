@@ -104,7 +104,7 @@ def test_a_short_grace_period_is_refused_before_anything_starts(
 
 def test_a_compaction_is_suggested_for_hbase_alone() -> None:
     assert compaction_hint("sqlite:///a.db") == ""
-    assert compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")
+    assert compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage')")
 
 
 @pytest.mark.slow

@@ -194,14 +194,14 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("name", "value", "complaint"),
         [
-            ("FLL_LOG_LEVEL", "loud", "it is one of debug, info, warning, error, critical"),
+            ("FLL_LOG_LEVEL", "loud", "expected one of debug, info, warning, error, critical"),
             (
                 "FLL_ACCESS_LOG",
                 "/nowhere/access.log",
                 "FLL_ACCESS_LOG='/nowhere/access.log' cannot be opened",
             ),
             ("FLL_AUDIT_LOG", "/nowhere/audit.log", "FLL_AUDIT_LOG='/nowhere/audit.log' cannot be opened"),
-            ("OTEL_TRACES_EXPORTER", "zipkin", "it is otlp, console or none"),
+            ("OTEL_TRACES_EXPORTER", "zipkin", "expected otlp, console or none"),
         ],
     )
     def test_it_names_the_variable(self, tmp_path: Path, name: str, value: str, complaint: str) -> None:

@@ -116,9 +116,7 @@ def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "absent")
     for name in ("file", "link", "file/below"):
-        with pytest.raises(
-            ConfigurationError, match=r"cannot be a spool: (it is no|Not a) directory; name a"
-        ):
+        with pytest.raises(ConfigurationError, match=r"cannot be a spool: [Nn]ot a directory; name a"):
             open_spool(tmp_path / name, ROOMY)
 
 

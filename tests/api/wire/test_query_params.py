@@ -116,7 +116,7 @@ class TestTheQueryString:
     @pytest.mark.parametrize("end", ["now+1d", "2026-11-01T06:00:00+01:00"])
     def test_a_blank_in_place_of_a_plus_is_explained(self, thousands: FlaskClient, end: str) -> None:
         (detail,) = errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?start=0&end={end}")).values()
-        assert detail.endswith("in a URL, `+` is written `%2B`")
+        assert detail.endswith("write `+` as `%2B` in a URL")
 
     @pytest.mark.parametrize("query", ["start=%6Eow-1d", "%73tart=now-1d", "start=now%2D1d&end=now%2b1d"])
     def test_escapes_of_letters_that_need_none(self, thousands: FlaskClient, query: str) -> None:

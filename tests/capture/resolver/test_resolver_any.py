@@ -61,7 +61,7 @@ def test_an_unknown_plan_is_recorded_without_lineage(caplog: pytest.LogCaptureFi
 def test_rdds_that_are_written_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     lines = recorded("jobs-4.3.ndjson")["_rdd_files"]
     assert resolve(lines) == []
-    assert caplog.text.count("RDDs that the application writes have no plan") == 1
+    assert caplog.text.count("RDDs that the application writes is not recorded") == 1
 
 
 @pytest.mark.parametrize(("is_stream", "warnings"), [(False, 1), (True, 0)])

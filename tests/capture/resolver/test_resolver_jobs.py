@@ -64,7 +64,7 @@ def test_topics_that_are_not_known_are_one_warning(caplog: pytest.LogCaptureFixt
     lines = recorded("kafka-4.3.ndjson")
     assert resolve([*lines["_unknown_topic"], *lines["_unknown_topic"]]) == []
     (record,) = caplog.records
-    assert "topics of kafka:9092" in record.message
+    assert "rows that go to kafka:9092" in record.message
 
 
 def test_the_same_write_has_the_same_run_id() -> None:

@@ -178,7 +178,7 @@ def test_a_limit_that_left_some_out_is_reported(sampled: str) -> None:
 def test_a_bound_that_left_some_out_is_reported(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLL_PAIRS_MAX", "3")
     result = fll("lineage", "bank", "DailyTransactions", "--store", sampled)
-    assert "bounded by pairs_max=3" in result.stderr
+    assert "truncated by pairs_max=3" in result.stderr
 
 
 def test_the_store_of_the_environment_is_asked(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_the_code_of_a_result_goes_before_that_of_the_manifest() -> None:
     given["runResults"]["metadata"]["invocation_id"] = "i2"
     (recorded,) = read(given).runs
     assert (recorded.run.run, edges(recorded)) == ("i2:model.p.b", {"z": ["s.a.x"]})
-    assert "manifest.metadata.invocation_id: is another" in warnings(given)[0]
+    assert "manifest.metadata.invocation_id: differs" in warnings(given)[0]
 
 
 def test_columns_of_the_catalog() -> None:
@@ -426,7 +426,11 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
         ("runResults/results", [{}], "runResults.results.0.unique_id: missing"),
         ("runResults/results", [1], "runResults.results.0: must be an object"),
         ("runResults/results", [OK, OK], "'model.p.b' has a result already: runResults.results.0"),
-        ("runResults/results", [OK | {"unique_id": "model.p.z"}], "'model.p.z' is no node of the manifest"),
+        (
+            "runResults/results",
+            [OK | {"unique_id": "model.p.z"}],
+            "'model.p.z' is not a readable node of the manifest",
+        ),
         ("runResults/metadata/invocation_id", None, "runResults.metadata.invocation_id: must not be empty"),
         ("datasetNamespace", 1, "datasetNamespace: must be a string, is a number"),
         ("namespace", "other", "namespace: must be 'ns', as in the URL, or be left out"),
