@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -137,11 +138,11 @@ def run_page(page: str, site: Site, home: Path) -> str:
     return done.stdout
 
 
-def recent_runs(url: str) -> dict[tuple[str, str], Any]:
-    """All runs that start about now, by namespace and id, with their datasets."""
+def runs_since(url: str, start: int) -> dict[tuple[str, str], Any]:
+    """All runs that started at `start`, in seconds since 1970, or later, by namespace and id."""
     with closing(requests.Session()) as session:
         runs: dict[tuple[str, str], Any] = {}
-        parameters = {"start": "now-30m", "end": "now+1m", "limit": "1000"}
+        parameters = {"start": str(start), "end": "now+1m", "limit": "1000"}
         for listed in session.get(f"{url}/v3/runs", params=parameters, timeout=120).json()["runs"]:
             key = listed["namespace"], listed["run"]
             run = "/".join(quote(name, safe="") for name in (key[0], "runs", key[1]))
@@ -159,11 +160,13 @@ def test_pages_in_random_order(site: Site, tmp_path: Path) -> None:
     seed = int(os.environ.get("FLL_TEST_SEED") or random.SystemRandom().randrange(2**32))
     print(f"FLL_TEST_SEED={seed}")
     order = random.Random(seed).sample(sorted(RUNNING), len(RUNNING))
-    recorded = recent_runs(site.url)
+    # Fixed, since the pages take minutes: a run must not leave the window meanwhile.
+    start = int(time.time()) - 1_800
+    recorded = runs_since(site.url, start)
     pages = dict.fromkeys(datasets(recorded.values()), "the sample")
     for number, page in enumerate(order):
         run_page(page, site, tmp_path / str(number))
-        runs = recent_runs(site.url)
+        runs = runs_since(site.url, start)
         print(page, sorted(runs.keys() - recorded.keys()))
         assert {key: runs.get(key) for key in recorded} == recorded, (
             f"{page} changed runs of others, of {order}"
