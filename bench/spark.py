@@ -118,7 +118,7 @@ def _measure_load(folder: Path, size: int) -> None:
 
 
 def _with_repeated_run(size: int) -> Iterator[bytes]:
-    """Documents of which the first comes twice, so that a load has to group all lines by run."""
+    """Documents, the first of them twice, so that a load has to group all lines by run."""
     first, *_ = documents.generate(1)
     yield first
     yield from islice(documents.generate(size), size - 1)

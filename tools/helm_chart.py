@@ -31,7 +31,7 @@ VERSIONS = ("1.29", "1.34")
 """Versions of Kubernetes whose schemas the manifests must fit."""
 
 CUSTOM = ("monitoring.coreos.com/",)
-"""Groups of custom resources, of which Kubernetes has no schema."""
+"""Groups of custom resources; Kubernetes has no schema for them."""
 
 REFUSED = {
     "replicas=2": "needs replicas=1",

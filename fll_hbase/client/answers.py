@@ -68,7 +68,7 @@ class TableAnswer(TypedAnswer[BodyT]):
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a DataFrame; starts are timestamps in UTC.
 
-        Raises InvalidQuery for an answer that is no table, and ConfigurationError without pandas, which is
+        Raises InvalidQuery for an answer without a table, and ConfigurationError without pandas, which is
         the extra `pandas` of this package.
         """
         if not self.columns:

@@ -15,13 +15,10 @@ _DIGITS = 12
 
 
 def describe_release() -> str:
-    """Return the version, with the commit behind it in brackets where it is known.
+    """Return the version, with the commit where it is known: `0.1.0 (abcdef123456)`.
 
     A build may have written the commit into the package. In a git tree of this project it is the one that is
     checked out; changes that are not committed do not show.
-
-    >>> describe_release()  # doctest: +SKIP
-    '0.1.0 (abcdef123456)'
     """
     commit = find_commit(_PACKAGE, _TREE)
     return f"{VERSION} ({commit[:_DIGITS]})" if commit else VERSION

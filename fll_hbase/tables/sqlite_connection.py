@@ -53,9 +53,10 @@ def connect(
     _load_checksums()
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | (apsw.SQLITE_OPEN_URI if uri else 0)
     connection = Connection(path, flags, busy_seconds)
-    connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+    # First: to set the cache reads the first page.
     if not compare:
         connection.execute("PRAGMA checksum_verification = OFF").fetchall()
+    connection.execute(f"PRAGMA cache_size = -{cache_kib}")
     return connection
 
 

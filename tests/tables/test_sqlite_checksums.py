@@ -62,6 +62,22 @@ def test_every_page_of_a_backup_has_one_while_pages_of_the_store_are_in_its_log(
     assert wrong_pages(backup) == []
 
 
+def test_a_copy_by_another_backup_is_rescued(path: Path) -> None:
+    """The copy's first page has the checksum that it had before its header was changed."""
+    copy, rescued = path.with_name("copy.db"), path.with_name("rescued.db")
+    with closing(SqliteTable(str(path))) as table:
+        fill(table, 1)
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    assert wrong_pages(copy) == [1]
+    with pytest.raises(CorruptRow, match="a page is damaged"):
+        SqliteTable(str(copy), create=False)
+    back_up(f"sqlite:///{copy}", str(rescued), overwrite=False, report=lambda *_: None, damaged=True)
+    assert wrong_pages(rescued) == []
+    with closing(SqliteTable(str(rescued), create=False)) as table:
+        assert len(list(table.scan(b"r|", b"r}"))) == 400
+
+
 def test_one_bit_anywhere_in_a_page_is_noticed_by_reading_and_by_writing(path: Path) -> None:
     with closing(SqliteTable(str(path))) as table:
         fill(table, 5)
