@@ -252,7 +252,7 @@ class Part:
             yield Part(validator, value, f"{prefix}{number}")
 
     def text(self, name: str) -> str:
-        """Return a string, "" if it is missing, null or empty, or with a warning if it is not a valid string."""
+        """Return a string, "" if it is missing, null or empty, or (warned) not a valid string."""
         value = self.members.get(name)
         if value is None:
             return ""
