@@ -18,7 +18,7 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.tags import AgePolicy, parse_max_age
 from fll_hbase.model.window import Window
 from fll_hbase.queries import (
-    ancestor,
+    cdap_routes,
     derivations,
     diff,
     field_lineage,
@@ -45,7 +45,7 @@ from tests.support.retained_histories import HISTORIES, HORIZONS, recorded
 from tests.support.small_world import COMMON, CONTENTS, DATASETS, EDGES_MS, RUNS, STARTS_MS
 
 MODULES = (
-    *(ancestor, derivations, diff, field_lineage, field_report, history, lineage, openlineage_events),
+    *(cdap_routes, derivations, diff, field_lineage, field_report, history, lineage, openlineage_events),
     *(programs, reach, retention, run_details, runs, tags),
 )
 POLICY = "ninety"
