@@ -64,7 +64,7 @@ class History(WindowedWithFailed, FieldQuery[HistoryAnswer]):
     A new stretch begins where the operations that lead into the field, or their connections, change. Runs
     that wrote the dataset without the field end no stretch and are counted as `missing`. Without `indirect`,
     indirect inputs are not compared; `failed` includes failed and aborted runs. On days without a seal, runs
-    are read one by one, newest first, up to FLL_RUNS_MAX; older stretches are then left out. With
+    are read one by one, newest first, up to FLL_RUNS_MAX; older runs are then left out. With
     `Accept: text/csv` the answer is a line for each stretch.
 
     >>> answer = client.history("hospital", "PatientRecords", "patient_medical_score", start="now-90d")

@@ -126,7 +126,7 @@ def first_page(entries: Iterator[T], limit: int, names: Callable[[T], Sequence[s
 
     `names` returns the names of an entry, after which the next page starts.
     """
-    # Read one entry more than the page shows: it decides whether there is a next page.
+    # One entry more than the page shows decides whether there is a next page.
     page = list(islice(entries, limit + 1))
     # The cursor is a name, not an offset: names that are added between two pages shift nothing.
     return page[:limit], encode_cursor(*names(page[limit - 1])) if len(page) > limit else ""

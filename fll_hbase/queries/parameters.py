@@ -151,7 +151,7 @@ def time_fault(time: Any) -> str:
 
 
 def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = None) -> str:
-    """Return what is wrong with a whole number from `minimum` (default: 1) to `maximum`, "" if it is valid."""
+    """Return what is wrong with a whole number from `minimum` (1 if None) to `maximum`, "" if it is valid."""
     least = 1 if minimum is None else minimum
     if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
         return ""

@@ -99,7 +99,7 @@ def _rows(body: Json) -> list[Row]:
 
 @dataclass(frozen=True)
 class PolicyByName(Changeable[Policy]):
-    """Return a policy. 404 for an unknown name, 409 if several namespaces have this name."""
+    """Return a policy. 404 if there is none of that name, 409 if there are several."""
 
     path: ClassVar[str] = "/v3/policies/{policy}"
     result: ClassVar[str] = "OK"

@@ -77,8 +77,8 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
     """List the programs that read (forward) or wrote (backward) a dataset, or one field of it.
 
     For each program, `runs` counts the runs of the window and `failed` its failed and aborted runs. Programs
-    with only failed runs are listed after the others with `failed=true`; without it, `failedOnly` still counts
-    them. At most FLL_LIST_LIMIT_MAX programs are listed, those with the newest runs.
+    with only failed runs are listed with `failed=true`, after the others; `failedOnly` counts them in any
+    case. At most FLL_LIST_LIMIT_MAX programs are listed, those with the newest runs.
 
     >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
     >>> [program.program for program in answer.body.programs]

@@ -86,7 +86,7 @@ class Answer(Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True)
 class FirstReads:
-    """Windows that a query reads first: `contents` for the contents that ran, `times` also for their starts."""
+    """Windows that a query reads first: of `contents` the checksums, of `times` also the starts of runs."""
 
     contents: tuple[WindowQuery, ...] = ()
     times: tuple[WindowQuery, ...] = ()
@@ -146,7 +146,7 @@ class Query(ABC, Generic[BodyT]):
         return replace(answer, body=body, truncated_by=bounds)
 
     def _not_found(self, error: NotFound, store: LineageStore) -> NotFound:
-        """Return an error of `answer`; if deleted runs may have had the name, the text says so."""
+        """Return an error of `answer`, with a note if deleted runs may have had the name."""
         deleted_ms = store.runs_retained_from_ms(Window(0, 1)) if self.concerns_runs else None
         if deleted_ms is None:
             return error
@@ -154,7 +154,7 @@ class Query(ABC, Generic[BodyT]):
         return NotFound(f"{error}. Runs that started before {time} may have been deleted, and their names")
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return the windows that the query reads first; a batch reads them for all of its queries together."""
+        """Return the windows to read first, which a batch reads for all of its queries together."""
         return FirstReads()
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -182,7 +182,7 @@ class Query(ABC, Generic[BodyT]):
     @classmethod
     def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
         """Raise InvalidQuery for times of a URL, by name, that cannot be parsed or are in the wrong order."""
-        # Defined here: in `Windowed` it would require that class to precede this one among all bases.
+        # Defined here: in `Windowed` it would require that class to be the first base of every query.
         if issubclass(cls, Windowed):
             time_window.parse_window(times["start"], times["end"], now_ms=now_ms)
         else:
@@ -260,7 +260,7 @@ class Windowed:
     )
 
     def window(self, now_ms: int) -> Window:
-        """Return the window. Raises InvalidQuery for times that cannot be parsed or are in the wrong order."""
+        """Return the window. Raises InvalidQuery for times that are invalid or in the wrong order."""
         return time_window.parse_window(time_text(self.start), time_text(self.end), now_ms=now_ms)
 
 
@@ -271,7 +271,7 @@ class WindowedWithFailed(Windowed):
     failed: Annotated[bool, About("Include failed and aborted runs")] = False
 
     def window_queries(self, dataset: Dataset, direction: str, *, now_ms: int) -> tuple[WindowQuery, ...]:
-        """Return the window of a dataset in each direction of the word. Raises InvalidQuery as `window` does."""
+        """Return the window of a dataset in each direction of a word. Raises InvalidQuery like `window`."""
         window = self.window(now_ms)
         return tuple(WindowQuery(item, dataset, window, self.failed) for item in directions(direction))
 
@@ -296,5 +296,5 @@ def flow_word(direction: Direction) -> FlowDirection:
 
 
 def directions(direction: str) -> tuple[Direction, ...]:
-    """Return the directions for a word: both, backward or forward. Raises ValueError for any other word."""
+    """Return the directions for `both`, `backward` or `forward`. Raises ValueError for other words."""
     return BOTH if direction == "both" else (Direction(direction),)

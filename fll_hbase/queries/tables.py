@@ -27,7 +27,7 @@ class TableShape:
     times: tuple[str, ...] = ()
 
     def rows(self, body: Any) -> list[Row]:
-        """Return the rows, with None for a missing value; hidden things have `hidden` and a number as name."""
+        """Return the rows, with None for missing values and names such as `hidden 1` for hidden things."""
         if isinstance(body, msgspec.Struct | tuple):
             body = named_json(body)
         return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
@@ -38,7 +38,7 @@ class TableShape:
 
 
 def named_json(body: Any) -> Any:
-    """Return an answer as JSON in which hidden things have `hidden` and a number as name."""
+    """Return an answer as JSON in which hidden things have names such as `hidden 1`."""
     members = msgspec.to_builtins(body)
     name_json.add_hidden_names(members)
     return members
