@@ -272,7 +272,7 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetDiff(Compared[DatasetDiffAnswer]):
-    """Return the fields of a dataset whose derivations differ from those of a base window, and what differs.
+    """Return the fields of a dataset whose derivations differ between two windows, with the differences.
 
     By default the base window is as long as the window and ends where the window starts. Each field that
     differs has the members of its own diff; `indirect` and `failed` have the same meaning as there. The time

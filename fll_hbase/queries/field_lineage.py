@@ -266,7 +266,7 @@ def _distinct(connections: Iterable[Connection]) -> Iterator[Connection]:
         elif item.source != item.destination:
             key = (item.source, item.destination, item.operation)
             other = hidden.setdefault(key, item)
-            # One direct connection makes the merged one direct; one of a complete run makes it complete.
+            # The merged connection is direct if any part is, and failed only if all parts are.
             hidden[key] = msgspec.structs.replace(
                 other,
                 failed=other.failed and item.failed,

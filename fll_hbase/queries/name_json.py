@@ -41,7 +41,7 @@ _HIDDEN_MEMBERS: dict[str, str | None] = {
     "version": "",
     "origin": None,
 }
-"""Members of names, with the values that hidden things get; None becomes `hidden` with the number."""
+"""Members of names, with the values that hidden things get: None means `hidden` with the number."""
 
 HIDDEN_MEMBER = b'"hidden":'
 """Occurs in the JSON of every answer in which something is hidden."""

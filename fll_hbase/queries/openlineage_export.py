@@ -113,7 +113,7 @@ def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
 
 def _event(details: RunDetails, parts: _ContentParts) -> Json:
     """Return a run as one event: `eventTime` is its start, `eventType` its state."""
-    # `eventTime` is the start although `eventType` may be an end: receivers take the first time as the start.
+    # Always the start, even if `eventType` is an end: receivers take the first time as the start.
     run = details.committed.run
     return {
         "eventType": run.state.value,
@@ -130,7 +130,7 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
 def export_runs(
     catalogue: Catalogue, tags: TagStore, runs: Sequence[tuple[RunDetails, Content]]
 ) -> list[Json]:
-    """Return one event for each run, in the order given, with the facts of the catalogue about their datasets.
+    """Return one event for each run, in the order given, with facts of the catalogue about their datasets.
 
     Only the last event of a dataset has the catalogue's fields with their latest types, the description and
     the tags of the fields: with them, all events would be very large. A receiver keeps the type that arrives
@@ -183,7 +183,7 @@ def _with_tags(tags: Iterable[FieldTag]) -> Json:
 
 
 def _tag(tag: FieldTag) -> Json:
-    """Return a tag as the facet has it: `key=value` is split at its last `=`, other tags have value `true`."""
+    """Return a tag for the facet: `key=value` is split at its last `=`, other tags have value `true`."""
     key, separator, value = tag.tag.rpartition("=")
     # Readers leave out these values, so they stay part of the name.
     if not separator or not key or value in ("", "true"):
@@ -251,7 +251,7 @@ def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str
         ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in details.facts]),
         ("errorMessage", "1-0-1/ErrorMessageRunFacet", [_error(facts.error) for facts in details.facts]),
     ):
-        # The rule for merging events: the last facet of a kind is valid, and an event without it removes nothing.
+        # As when events are merged: the last facet of a kind counts, and an event without it removes nothing.
         latest = next((facet for facet in reversed(facets) if facet), None)
         if latest:
             yield name, _standard(schema, **latest)

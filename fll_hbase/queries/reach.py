@@ -108,10 +108,10 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     """Return the fields that lead to a field, that it leads to, or both, over many hops, with their edges.
 
     `level` bounds the hops. Without `indirect`, filters, joins and the like are not followed; `failed` also
-    follows failed and aborted runs. `causal` keeps only what the order of the runs allows. With
-    `direction=both`, each node and edge has its own `direction`. An edge to field `*` influences the whole
-    dataset, and so every field of it; a query may also start at `*`. Counting runs reads all of them, so an
-    answer without `counts` is faster. `Accept` selects JSON, `text/csv` (a line for each edge),
+    follows failed and aborted runs. `causal` keeps only fields and edges that the order of the runs allows.
+    With `direction=both`, each node and edge has its own `direction`. An edge to field `*` influences the
+    whole dataset, and so every field of it; a query may also start at `*`. Counting runs reads all of them,
+    so an answer without `counts` is faster. `Accept` selects JSON, `text/csv` (a line for each edge),
     `application/graphml+xml` or `text/vnd.mermaid`.
 
     >>> answer = client.reach("bank", "DailyTransactions", "UID", direction="forward", causal=True)

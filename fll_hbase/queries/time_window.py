@@ -158,7 +158,7 @@ def day_text(day: int) -> str:
 
 def _milliseconds(seconds: Fraction) -> int:
     """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
-    # Rounded up, because starts are whole milliseconds. Down would include a start just before `start`.
+    # Rounding down would include a run just before `start`, and exclude a run just before `end`.
     return min(ceil(seconds * 1000), START_LIMIT_MS)
 
 
@@ -177,7 +177,7 @@ class WindowText:
         return f"{self.start} to {self.end}"
 
     def answered(self, window: Window | None) -> WindowText:
-        """Return the window of an answer in seconds since 1970, with `now` in whole seconds; itself for None."""
+        """Return the window of an answer in seconds since 1970, `now` in whole seconds; itself for None."""
         if window is None:
             return self
         ends = ((self.start, window.start_ms), (self.end, window.stop_ms))
