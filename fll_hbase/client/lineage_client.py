@@ -60,8 +60,8 @@ class LineageClient(ABC):
     ) -> list[DocumentPreview | LineageError]:
         """Return for each document, in order, the lineage that `record` would store, or its error.
 
-        Each document is read alone: columns that an earlier document would add to the catalogue are unknown
-        to a later one, and an event is treated as the only event of its run. Raises LineageError.
+        Nothing is stored, so documents do not see the columns that earlier documents would add to the
+        catalogue. An event is treated as the only event of its run. Raises LineageError.
         """
 
     @abstractmethod

@@ -88,7 +88,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report. `warnings` state its limits, the annex has tables for reference, the legend explains words."""
+    """A report. `warnings` state its limits, `annex` has tables for reference, `legend` explains words."""
 
     title: str
     question: str
