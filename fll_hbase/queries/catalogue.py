@@ -109,7 +109,8 @@ class Namespaces(Paged, Query[NamespacesAnswer]):
 class Datasets(Paged, Query[DatasetsAnswer]):
     """List the datasets of a namespace, or none for an unknown namespace.
 
-    `prefix` selects names that begin with it, in this case. Each dataset has its latest description.
+    `prefix` selects names that begin with it; upper and lower case differ. Each dataset has its latest
+    description.
 
     >>> [dataset.name for dataset in client.datasets("bank", prefix="Cu").body.datasets]
     ['CustomerAccounts', 'Customers']

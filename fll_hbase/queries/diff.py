@@ -243,8 +243,8 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
     inputs are not compared; `failed` includes failed and aborted runs. If a limit cut one window, nothing is
     reported as missing from it. `Accept` selects JSON or `text/html`, a page to print.
 
-    >>> field, base = ("hospital", "PatientRecords", "patient_medical_score"), ("now-90d", "now-60d")
-    >>> answer = client.diff(*field, start="now-30d", base_start=base[0], base_end=base[1])
+    >>> field = ("hospital", "PatientRecords", "patient_medical_score")
+    >>> answer = client.diff(*field, base_start="now-90d", base_end="now-60d")
     >>> [str(source) for source in answer.body.gained.sources], answer.body.lost.sources
     (['hospital/LabResults.crp'], ())
     """
@@ -279,7 +279,7 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
     grows with the contents of both windows and the fields that differ. The answer has at most
     FLL_LIST_LIMIT_MAX fields, the first ones by name. `Accept` selects JSON or `text/html`, a page to print.
 
-    >>> answer = client.dataset_diff("hospital", "PatientRecords", start="now-30d", base_start="now-90d")
+    >>> answer = client.dataset_diff("hospital", "PatientRecords", base_start="now-90d")
     >>> [changed.field for changed in answer.body.fields]
     ['patient_medical_score']
     """

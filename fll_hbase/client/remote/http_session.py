@@ -91,7 +91,7 @@ class HttpSession:
 
     @contextmanager
     def limit(self, seconds: float | None) -> Iterator[None]:
-        """Return a context in which an attempt takes at most `seconds`, or has bounds only on its steps (None)."""
+        """Return a context in which an attempt takes at most `seconds`; with None, only steps are bounded."""
         self._limit_seconds = seconds
         try:
             yield
