@@ -68,9 +68,10 @@ class Events(Query[EventsAnswer]):
     """List the documents that arrived lately: from whom, accepted, with warnings, or refused and why.
 
     `since` (included) bounds the time of arrival, and `limit` the documents, at most 1,000. `outcome` selects
-    documents that were accepted, accepted with warnings, or refused. A caller sees its own documents. It sees
-    documents of other senders only if they were not refused and their program is in a namespace that it may
-    read, without the texts of warnings. Only a server answers: for a store, Python raises ConfigurationError.
+    documents that were accepted, accepted with warnings, or refused. With authentication, a caller who is not
+    an administrator sees its own documents. It sees documents of other senders only if they were not refused
+    and their program is in a namespace that it may read, without the texts of warnings. Only a server
+    answers: for a store, Python raises ConfigurationError.
     """
 
     path: ClassVar[str] = "/v3/events"
