@@ -24,8 +24,15 @@ class TypedAnswer(Generic[BodyT]):
     """An answer of the REST contract, with its `body` as a typed value.
 
     `incomplete` says why the answer is truncated, and is "" if it is complete. `retained_from_ms` is the
-    retention horizon of the dataset, in milliseconds since 1970, if the window begins before it. `next_page`
-    has the parameters of the next page, none on the last page and for answers without pages.
+    retention horizon of the dataset, in milliseconds since 1970, if the window begins before it: earlier runs
+    may have been deleted. `next_page` has the arguments of the next page, with the exact window of this one.
+    It is empty on the last page and for answers without pages.
+
+    >>> answer = client.runs("bank", "RiskScores", limit=2)
+    >>> len(answer.body.runs), answer.incomplete
+    (2, 'a greater limit shows more')
+    >>> len(client.runs("bank", "RiskScores", limit=2, **answer.next_page))
+    2
     """
 
     body: BodyT
@@ -36,13 +43,16 @@ class TypedAnswer(Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableAnswer(TypedAnswer[BodyT]):
-    """An answer that is a table, too: iterate its rows, convert it by `to_pandas`, draw graphs by `plot`.
+    """An answer that may also be a table or a graph: iterate over rows, use `to_pandas` or `plot`.
 
-    `columns` names the members of each row, and `window` is the window of the answer. A notebook shows the
-    first rows.
+    `columns` names the members of each row, and a missing value is None. Times in rows are in milliseconds
+    since 1970. Answers without a table, such as one run, have no columns and no rows. `window` is the window
+    of the answer, None for answers about all time. A notebook shows the first 60 rows.
 
-        for row in client.fields("bank", "RiskScores"):
-            print(row["name"])
+    >>> for row in client.fields("bank", "RiskScores", prefix="risk"):
+    ...     print(row["name"], row["type"])
+    risk_band string
+    risk_score double
     """
 
     shape: TableShape = NO_TABLE
@@ -66,9 +76,9 @@ class TableAnswer(TypedAnswer[BodyT]):
         return len(self.rows)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a DataFrame; starts are timestamps in UTC.
+        """Return the rows as a DataFrame, with times as timestamps in UTC.
 
-        Raises InvalidQuery for an answer without a table, and ConfigurationError without pandas, which is
+        Raises InvalidQuery for an answer without a table, and ConfigurationError if pandas is not installed,
         the extra `pandas` of this package.
         """
         if not self.columns:
@@ -82,7 +92,7 @@ class TableAnswer(TypedAnswer[BodyT]):
             ) from error
         frame = pandas.DataFrame(self.rows, columns=list(self.columns))
         for column in self.shape.times:
-            # In milliseconds: nanoseconds, the default, end in 2262, and starts of runs may be later.
+            # In milliseconds, because the default of nanoseconds ends in 2262, and runs may start later.
             frame[column] = frame[column].astype("datetime64[ms]").dt.tz_localize("UTC")
         return frame
 
@@ -90,8 +100,9 @@ class TableAnswer(TypedAnswer[BodyT]):
         """Return the graph of the answer as a picture, which a notebook shows.
 
         Answers of `lineage`, `field_lineage`, `reach`, `consumption` and `provenance` are graphs. Solid links
-        carry the value, dashed ones only decide which rows there are. At most 300 fields are drawn, the
-        nearest ones; the picture says what it leaves out. Raises InvalidQuery for other answers.
+        carry the value, dashed links only decide which rows there are. At most 300 fields and 1,500 links are
+        drawn, nearest first, and the picture says how many it leaves out. Raises InvalidQuery for other
+        answers.
 
         >>> client.reach("bank", "RiskScores", "risk_band").plot().save("risk_band.svg")
         """
@@ -107,7 +118,7 @@ class TableAnswer(TypedAnswer[BodyT]):
         return html_summary.to_html(self)
 
     def __repr__(self) -> str:
-        """Return what was asked and the number of rows: a body may have hundreds of thousands."""
+        """Return the query and the number of rows, because a body may have hundreds of thousands of rows."""
         from fll_hbase.client.notebook.html_summary import title_of
         from fll_hbase.queries.reports.report_document import count_text
 

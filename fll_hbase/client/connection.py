@@ -31,9 +31,9 @@ LIMIT = DEFAULTS.list_limit
 
 
 class _Asks(Generic[P, BodyT]):
-    """The method of a query, with the parameters of the query, which returns its answer.
+    """A method with the parameters of a query that returns the answer.
 
-    Built on first use, since importing all queries would take half of the start of a client.
+    The method is built on first use, since importing all queries would take half of the start of a client.
     """
 
     def __init__(self, query: Callable[[], Callable[P, Query[BodyT]]]) -> None:
@@ -49,13 +49,13 @@ class _Asks(Generic[P, BodyT]):
 
     @cached_property
     def _method(self) -> Any:
-        """The method as `help` and tracebacks show it."""
+        """The method, with the signature and docstring that `help` shows."""
         query = self._query()
 
         def ask(self: Connection, /, *args: P.args, **kwargs: P.kwargs) -> TableAnswer[BodyT]:
             return self.ask(query(*args, **kwargs))
 
-        # Types alone: what `About` says of a parameter is for the other fronts.
+        # Only types: the texts of `About` are for HTTP and the command line.
         types = get_type_hints(query)
         itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         arguments = [
@@ -68,13 +68,14 @@ class _Asks(Generic[P, BodyT]):
 
 
 class Connection(TagConnection, LineageClient):
-    """Queries a store or a server; made by `fll_hbase.connect`, closed at the end of a `with` block.
+    """Queries a store or a server; `fll_hbase.connect` makes it, and a `with` block closes it at its end.
 
-    Windows include `start` and exclude `end`. Each is a text of the REST contract (`now-7d`, `2026-11-01`,
-    `2026-11-01T06:00:00Z`), seconds since 1970, a date, or a datetime with a zone. Lists are read page by
-    page up to `limit`; `incomplete` of the answer says whether a limit truncated it. Methods raise
-    InvalidQuery for invalid arguments, NotFound for names that were never recorded, and StoreUnavailable
-    if the store or server does not answer.
+    A window covers the runs that started in it, with `start` included and `end` excluded; the default is the
+    last 30 days. A time is a text of the REST contract (`now-7d`, `2026-11-01`, `2026-11-01T06:00:00Z`),
+    seconds since 1970, a date, or a datetime with a zone. Lists are read page by page up to `limit` items
+    (default: 1,000). `incomplete` of an answer names what truncated it. Methods raise InvalidQuery with all
+    invalid arguments, NotFound for names that were never recorded, and StoreUnavailable if the store or
+    server does not answer.
 
     >>> client.programs("bank", "DailyTransactions", field="UID", direction="forward").columns[0]
     'namespace'
@@ -83,7 +84,8 @@ class Connection(TagConnection, LineageClient):
     def ask(self, query: Query[BodyT]) -> TableAnswer[BodyT]:
         """Return the answer to a query. Raises InvalidQuery with every invalid parameter.
 
-        The methods of this class are shorter. Use `ask` for queries that are values, such as items of a list.
+        `client.fields(…)` is short for `client.ask(Fields(…))`. Use `ask` for queries that are values, such
+        as the items of a list. It raises the same errors as the other methods.
 
         >>> from fll_hbase.queries import Fields
         >>> client.ask(Fields("bank", "RiskScores")).columns[0]
@@ -95,9 +97,10 @@ class Connection(TagConnection, LineageClient):
         return _table_answer(query, self.read_answer(query))
 
     def items(self, query: Query[Any]) -> Iterator[Any]:
-        """Yield all items of a list, or as many as its `limit`, one page in memory at a time.
+        """Yield the items of a list, up to `limit` of the query (default: all), with one page in memory.
 
-        Raises InvalidQuery with every invalid parameter, and for a query without pages.
+        Each page is one request. Raises InvalidQuery with every invalid parameter, and for a query without
+        pages; errors are raised when the first item is requested.
 
         >>> from fll_hbase.queries import AllRuns
         >>> next(client.items(AllRuns(program="print"))).namespace
@@ -110,7 +113,7 @@ class Connection(TagConnection, LineageClient):
             yield from query.items_of(answer.body)
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
-        """Read and join pages up to the limit; `incomplete` says that more items follow."""
+        """Return the pages up to the limit, joined; `incomplete` says if more items follow."""
         default = None if paged.reads_all else LIMIT
         limit = default if paged.limit is None else paged.limit
         items: list[Any] = []
@@ -126,9 +129,9 @@ class Connection(TagConnection, LineageClient):
         return replace(joined, incomplete=LIMIT_REACHED) if answer.cursor else joined
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[Answer[Any]]:
-        """Yield pages until they have `limit` items, all of them for None."""
+        """Yield pages until they have `limit` items, or all pages for None."""
         while True:
-            # A page has fewer items than its limit where FLL_LIST_LIMIT_MAX or a bounded search is less.
+            # A page may have fewer items than its limit, because of FLL_LIST_LIMIT_MAX or a bounded search.
             answer = self.read_answer(replace(page, limit=limit))
             yield answer
             limit = None if limit is None else limit - len(page.items_of(answer.body))
@@ -179,8 +182,9 @@ class Connection(TagConnection, LineageClient):
     def batch(self, *queries: str | Mapping[str, str]) -> TypedAnswer[BatchAnswer]:
         """Return the answers of a server to `GET` paths of the REST API, in their order.
 
-        A query is a path, or an object with a `path` and an `id` that its answer repeats. One request has up
-        to 100 queries. Raises ConfigurationError for a store, which has no routes.
+        A query is a path, or an object with a `path` and an `id` that its answer repeats. Each 100 queries
+        are one request. An answer has its own `status`: an error of one query does not stop the others.
+        Raises ConfigurationError for a store, which has no routes.
 
             client.batch("/v3/namespaces", "/v3/search?q=uid").body.answers[0].body
         """
@@ -199,7 +203,7 @@ def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[Bod
 
 def _bounds(window: Window | None) -> dict[str, str]:
     """Return a window as the arguments `start` and `end`, in seconds since 1970, or {} for None."""
-    # Not the texts of the query: `now` would be another time, and pages would not fit together.
+    # The texts of the query would not do: `now` would be another time, and pages would not fit together.
     if window is None:
         return {}
     return {"start": epoch_seconds(window.start_ms), "end": epoch_seconds(window.stop_ms)}

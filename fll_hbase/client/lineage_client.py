@@ -21,7 +21,7 @@ LIMIT_REACHED = "a greater limit shows more"
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:
-    """Return advice about bounds such as `pairs_max=250000` that truncated an answer; empty without any."""
+    """Return advice about bounds that truncated an answer, such as `pairs_max=250000`, "" without bounds."""
     # An answer must not look complete when it is not (decision 0008).
     bounds = list(bounds)
     if bounds == ["hidden"]:
@@ -46,31 +46,31 @@ class LineageClient(ABC):
         take_over: bool = False,
         wait_seconds: float | None = None,
     ) -> list[RecordResult | LineageError]:
-        """Record a batch of documents; return for each, in order, its result or why it was refused.
+        """Record a batch of documents; return for each, in order, its result or the error that refused it.
 
         A document whose run id another program recorded is refused with RunIdConflict unless `take_over`.
+        `wait_seconds` bounds the whole of each attempt to reach a server; a store has its own timeouts.
 
-        `wait_seconds` bounds each attempt to reach a server, in all of its steps; a store has timeouts of its
-        own. Raises LineageError if it is unknown what was recorded; sending all of them again is safe.
+        Raises LineageError if it is unknown which documents were recorded. Sending all of them again is safe.
         """
 
     @abstractmethod
     def preview(
         self, documents: Sequence[LocatedDocument], *, take_over: bool = False
     ) -> list[DocumentPreview | LineageError]:
-        """Return for each document, in order, what `record` would record, or why it would be refused.
+        """Return for each document, in order, the lineage that `record` would store, or its error.
 
-        Nothing is stored, so a later document does not see columns that an earlier one would add to the
-        catalogue, and an event is treated as the only one of its run. Raises LineageError.
+        Nothing is stored, so documents do not see the columns that earlier documents would add to the
+        catalogue. An event is treated as the only event of its run. Raises LineageError.
         """
 
     @abstractmethod
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
-        """Return the answer of the store or the server to a query whose parameters are valid."""
+        """Return the answer of the store or server to a query whose parameters are valid."""
 
     @abstractmethod
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
-        """Return the answers to queries, objects with a `path` and perhaps an `id`, in their order.
+        """Return the answers to queries in their order; a query has a `path` and may have an `id`.
 
         Raises ConfigurationError for a store opened in this process: only a server has routes.
         """

@@ -1,4 +1,4 @@
-"""Opens the client of a store in this process or of a server, by its URL."""
+"""Opens the client of a store in this process, or of a server, by URL."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def open_client(
     """Return the client of an open store, or of the store or server at a URL.
 
     For a server, `timeout_seconds` limits the retries of one request, and `settings` give the token (default:
-    FLL_TOKEN). For a store, `clock` returns the time of queries in milliseconds, and `create` allows a SQLite
-    file that does not exist yet. Raises ConfigurationError for any other URL or a missing file, and
-    StoreUnavailable.
+    FLL_TOKEN). For a store, `clock` returns the time of queries in milliseconds since 1970, and `create`
+    allows a SQLite file that does not exist yet. Raises ConfigurationError for any other URL or a missing
+    file, and StoreUnavailable.
     """
-    # An open store belongs to the caller and stays open when the client is closed. One opened here does not.
+    # Closing the client closes a store that was opened here. An open store belongs to the caller.
     if isinstance(store_or_url, str) and store_or_url.startswith(config.SERVER_SCHEMES):
         token = (settings or config.from_environment()).token
         return HttpClient(store_or_url, timeout_seconds=timeout_seconds, token=token)
-    # Imported here: the client of a server needs no store.
+    # Imported here, because the client of a server needs no store.
     from fll_hbase.client.local.local_client import LocalClient
     from fll_hbase.store.factory import open_store
 
@@ -48,8 +48,9 @@ def open_client(
 def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
     """Return a client of the store or server at a URL: `sqlite:///…`, `hbase://…`, `http://host:port`.
 
-    The FLL_* variables set the limits of a store, whose SQLite file must exist, and the token for a server.
-    `timeout_seconds` limits the retries of one request to a server. Close the client, or use it in a `with`
+    Answers and errors are the same for a store and a server. For a store, the FLL_* variables set the limits,
+    and a SQLite file must exist. For a server, FLL_TOKEN is sent with each request, and `timeout_seconds`
+    limits the retries of one request; the first query connects. Close the client, or use it in a `with`
     block. Raises ConfigurationError for any other URL or a missing file, and StoreUnavailable.
 
         with connect("sqlite:///data/field_level_lineage.db") as client:

@@ -1,4 +1,4 @@
-"""Changes of tags and policies in Python. Their queries are imported with the first change."""
+"""Changes of tags and policies in Python. The first change imports their queries."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class TagConnection(ABC):
 
     @abstractmethod
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
-        """Put and return the subject of a query, a tag or a policy. Raises UnreadableDocument."""
+        """Put the tag or policy that a query names; return it as stored. Raises UnreadableDocument."""
 
     @abstractmethod
     def delete(self, query: Changeable[Any]) -> None:
-        """Remove the subject of a query, a tag of a field or a policy. Raises NotFound."""
+        """Remove the tag or policy that a query names. Raises NotFound."""
 
     def put_tag(
         self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
     ) -> TypedAnswer[Tag]:
-        """Give a field a tag. Repeating the call keeps the time of the first.
+        """Give a field a tag. Repeating the same call changes nothing and keeps the time of the first one.
 
         `by` is the person or program that sets the tag, and `description` the reason. Raises NotFound for a
         field that was never recorded.
@@ -71,11 +71,11 @@ class TagConnection(ABC):
         description: str = "",
         allow_unknown: bool = False,
     ) -> TypedAnswer[Policy]:
-        """Put a policy that limits the age of data of all fields with `tag`, or of one `field`.
+        """Put a policy that limits the age of the data of all fields with `tag`, or of one `field`.
 
         `max_age` is a number with a unit, such as `90d` or `6mo`. Give either `tag` or `field`, a triple of
-        namespace, dataset and field. Raises UnknownSubject, with near names, if no field has the tag or the
-        field was never recorded, unless `allow_unknown`.
+        namespace, dataset and field. Raises UnknownSubject, with similar names, if no field has the tag or
+        the field was never recorded, unless `allow_unknown`.
 
         >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.max_age
         '90d'
@@ -113,7 +113,7 @@ class TagConnection(ABC):
 
 @contextmanager
 def _invalid_query() -> Iterator[None]:
-    """Return a context that turns UnreadableDocument into InvalidQuery: the arguments were invalid."""
+    """Return a context that raises InvalidQuery instead of UnreadableDocument, for invalid arguments."""
     try:
         yield
     except UnreadableDocument as error:

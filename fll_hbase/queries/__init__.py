@@ -94,7 +94,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: a client asks few of these, and all of them are half of its start.
+    # Imported on first use: a client needs few queries, and importing all would take half of its start.
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

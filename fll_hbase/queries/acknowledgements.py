@@ -1,4 +1,4 @@
-"""Answers to documents: what was recorded, or would be, with errors and warnings."""
+"""Answers to documents: the lineage that was or would be recorded, with errors and warnings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fll_hbase.store.results import CommitResult, sort_entries
 
 
 def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
-    """Return the acknowledgement of one run; `replaced` and `warnings` are left out if there are none."""
+    """Return the acknowledgement of one run; `replaced` and `warnings` are present only if there are any."""
     body: Json = {"checksum": result.checksum, "run": result.run, "recorded": result.recorded}
     if result.replaced:
         body["replaced"] = True
@@ -48,9 +48,10 @@ def event_batch_summary(
     unread: int = 0,
     warned: Mapping[int, Sequence[FieldError]] = MappingProxyType({}),
 ) -> Json:
-    """Return the result of a batch of events; the last of the problems by index represents `unread` ones.
+    """Return the result of a batch of `received` events.
 
-    `warned` are the warnings of recorded events by index.
+    `refused` has problems and `warned` the warnings of recorded events, both by the index of the event. If
+    `unread` is not 0, the last problem represents that many events.
     """
     failed = [
         {
@@ -83,10 +84,10 @@ def event_batch_summary(
 
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
-    """Return what would be recorded of a run: its operations, checksum and lineage, at one hop."""
-    # The default bound, so that a dry run is the same on the command line, which has no server's settings.
+    """Return the operations, the checksum and the lineage of one hop that would be recorded of a run."""
+    # The default bound, so that the command line, which knows no settings of a server, has the same answer.
     lineage = all_relations(info.field_map, pairs_max=DEFAULTS.pairs_max)
-    # Each pair of datasets once: as forward, and generated fields, which have no source, as backward.
+    # Each pair of datasets is listed once, as forward. Generated fields have no source, so they are backward.
     entries = [
         results.LineageEntry(
             relation, 1, Direction.BACKWARD if relation.source is None else Direction.FORWARD
@@ -115,14 +116,14 @@ class RunPreview(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class DocumentPreview:
-    """The runs with operations that would be recorded of a document, and its warnings."""
+    """The runs with operations that a document would record, and its warnings."""
 
     runs: tuple[RunPreview, ...]
     warnings: tuple[FieldError, ...] = ()
 
 
 def document_preview(runs: Iterable[Json], warnings: Sequence[FieldError]) -> DocumentPreview:
-    """Return the preview of a document by the dry runs of its runs. Raises msgspec.ValidationError."""
+    """Return the preview of a document from the dry runs of its runs. Raises msgspec.ValidationError."""
     previews = (msgspec.convert(run, RunPreview) for run in runs)
     return DocumentPreview(tuple(run for run in previews if run.operations), tuple(warnings))
 

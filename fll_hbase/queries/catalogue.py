@@ -62,7 +62,7 @@ class FieldsAnswer(Body, frozen=True, kw_only=True):
 
 
 class DatasetDetailsAnswer(Body, frozen=True, kw_only=True):
-    """A dataset over all time; starts are in milliseconds since 1970, null if no run is stored."""
+    """A dataset over all time; starts are in milliseconds since 1970, None if no run is stored."""
 
     schema_name: ClassVar[str] = "EndPointDetails"
 
@@ -85,6 +85,8 @@ def _namespace_rows(body: Json) -> list[Json]:
 class Namespaces(Paged, Query[NamespacesAnswer]):
     """List all namespaces that have datasets.
 
+    `limit` bounds the names of a page, and so does FLL_LIST_LIMIT_MAX. Hidden namespaces are left out.
+
     >>> client.namespaces(limit=2).body.namespaces
     ('bank', 'hospital')
     """
@@ -106,6 +108,9 @@ class Namespaces(Paged, Query[NamespacesAnswer]):
 @dataclass(frozen=True)
 class Datasets(Paged, Query[DatasetsAnswer]):
     """List the datasets of a namespace, or none for an unknown namespace.
+
+    `prefix` selects names that begin with it; upper and lower case differ. Each dataset has its latest
+    description.
 
     >>> [dataset.name for dataset in client.datasets("bank", prefix="Cu").body.datasets]
     ['CustomerAccounts', 'Customers']
@@ -138,7 +143,8 @@ class Datasets(Paged, Query[DatasetsAnswer]):
 class DatasetDetails(DatasetQuery[DatasetDetailsAnswer]):
     """Return the description of a dataset, the number of its fields, and its first and last start.
 
-    Failed runs count. 404 if no recorded run read or wrote it.
+    The answer covers all time and failed runs. A start is null if no run is stored. The answer is 404
+    (`NotFound` in Python) if no recorded run read or wrote the dataset.
 
     >>> client.dataset("bank", "RiskScores").body.fields
     4
@@ -168,8 +174,9 @@ class DatasetDetails(DatasetQuery[DatasetDetailsAnswer]):
 class Fields(Paged, DatasetQuery[FieldsAnswer]):
     """List the fields of a dataset. 404 if no recorded run read or wrote it.
 
-    `lastWritten` is the start of the last run that wrote a field, if newer runs wrote the dataset without it.
-    A `dropped` field is not in the newest schema that a run reported of the dataset.
+    All fields ever recorded are listed. `prefix` selects names that begin with it, `text` (`q` in URLs) names
+    that contain it, in any case. `lastWritten` is the start of the last run that wrote a field, if newer runs
+    wrote the dataset without it. A `dropped` field is missing from the newest schema that a run reported.
 
     >>> [field.name for field in client.fields("bank", "RiskScores").body.fields]
     ['customer_key', 'risk_band', 'risk_score', 'segment']
@@ -191,7 +198,7 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
         """Return a page of fields. Raises NotFound for a dataset that was never recorded."""
         [start_after] = self.start_after(1)
         text = self.text.casefold()
-        # All fields are in one catalogue row, which is read whole: only the answer is paged.
+        # One catalogue row contains all fields and is read as a whole, so only the answer is paged.
         matches = (
             entry
             for entry in store.field_writes.fields(self.dataset)
@@ -204,7 +211,7 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
 
 
 def listed_field(entry: StoredField) -> ListedField:
-    """Return a field of the store as one of a page."""
+    """Return a field of the store in the form of an answer."""
     field = entry.field
     return ListedField(
         name=field.name,

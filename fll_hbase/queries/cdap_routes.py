@@ -1,6 +1,6 @@
 """The lineage queries of CDAP, in its words: `incoming` and `outgoing`, over our results.
 
-The shapes are those of CDAP's lineage API; docs/reference/cdap.md lists what differs.
+Answers have the shapes of CDAP's lineage API; docs/reference/cdap.md lists the differences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset, RelatedFields
 
 CdapDirection: TypeAlias = Literal["incoming", "outgoing", "both"]
-"""The words of CDAP: fields that come in from upstream, and fields that go out downstream."""
+"""The words of CDAP: `incoming` is upstream, `outgoing` is downstream."""
 
 _PATH = "/v3/namespaces/{namespace}/datasets/{name}/lineage"
 _DIRECTIONS: dict[CdapDirection, tuple[Direction, ...]] = {
@@ -52,7 +52,7 @@ class CdapField(Body, frozen=True, kw_only=True):
 
 
 class CdapDataset(Body, frozen=True, kw_only=True):
-    """A dataset by name; a hidden one has a number and no names."""
+    """A dataset by name. A hidden dataset has a number and no names."""
 
     hidden: int = 0
     namespace: Annotated[str, Required] = ""
@@ -68,7 +68,7 @@ class CdapDatasetFields(Body, frozen=True, kw_only=True):
 
 
 class CdapSummaryAnswer(WindowBody, frozen=True, kw_only=True):
-    """The fields that a field comes from, and those derived from it, in the directions of the query."""
+    """The fields that a field comes from, and the fields derived from it, by direction."""
 
     incoming: tuple[CdapDatasetFields, ...] | None = None
     outgoing: tuple[CdapDatasetFields, ...] | None = None
@@ -77,7 +77,7 @@ class CdapSummaryAnswer(WindowBody, frozen=True, kw_only=True):
 
 
 class CdapProgram(Body, frozen=True, kw_only=True):
-    """A program by name; a hidden one has a number and no names."""
+    """A program by name. A hidden program has a number and no names."""
 
     hidden: int = 0
     namespace: Annotated[str | None, Required] = None
@@ -96,7 +96,7 @@ class CdapLastRun(Body, frozen=True, kw_only=True):
 
 
 class CdapInputField(Body, frozen=True, kw_only=True):
-    """A field as the output of an operation. One of a hidden dataset has a number instead."""
+    """A field as the output of an operation. A field of a hidden dataset has a number and no names."""
 
     hidden: int = 0
     origin: Annotated[str | None, Required] = None
@@ -127,14 +127,14 @@ class CdapOperation(Body, frozen=True, kw_only=True):
 
 
 class CdapPerformed(Body, frozen=True, kw_only=True):
-    """Operations in an order that can run, and the programs that performed them, the newest run first."""
+    """Operations in an order in which they can run, and their programs, the newest run first."""
 
     programs: tuple[CdapLastRun, ...]
     operations: tuple[CdapOperation, ...]
 
 
 class CdapOperationsAnswer(WindowBody, frozen=True, kw_only=True):
-    """The operations that lead into a field, and those it leads to, in the directions of the query."""
+    """The operations that lead into a field, and the operations that it leads to, by direction."""
 
     incoming: tuple[CdapPerformed, ...] | None = None
     outgoing: tuple[CdapPerformed, ...] | None = None
@@ -150,7 +150,7 @@ class CdapRelation(Body, frozen=True, kw_only=True):
 
 
 class CdapRelations(Body, frozen=True, kw_only=True):
-    """A related dataset with the number of its fields in the window, and the pairs with its fields."""
+    """A related dataset, the number of its fields in the window, and the pairs with its fields."""
 
     entity_id: CdapDataset
     field_count: int
@@ -191,7 +191,7 @@ class CdapFields(Windowed, DatasetQuery[tuple[str | CdapField, ...]]):
     ] = False
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | CdapField, ...]]:
-        """Return fields that runs wrote, or also the catalogue's, by prefix. Raises NotFound."""
+        """Return the fields that runs wrote, or all fields of the catalogue, by prefix. Raises NotFound."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         written = store.summaries.written_fields(self.dataset, window)
@@ -298,7 +298,7 @@ def _limits(results: Iterable[RelatedFields | FieldPrograms | DatasetSummary]) -
 
 
 def _by_dataset(fields: Sequence[DatasetField]) -> tuple[CdapDatasetFields, ...]:
-    """Return fields, which are sorted, grouped by dataset; a hidden dataset has no fields."""
+    """Return sorted fields as groups by dataset; a hidden dataset has no fields."""
     return tuple(
         CdapDatasetFields(
             dataset=_dataset_id(dataset),
@@ -309,14 +309,14 @@ def _by_dataset(fields: Sequence[DatasetField]) -> tuple[CdapDatasetFields, ...]
 
 
 def _dataset_id(dataset: Dataset) -> CdapDataset:
-    """Return a dataset as CDAP names it; a hidden one by its number."""
+    """Return a dataset as CDAP names it, or the number of a hidden dataset."""
     if is_hidden(dataset):
         return CdapDataset(hidden=name_json.hidden_number(dataset.name), entity="DATASET")
     return CdapDataset(namespace=dataset.namespace, dataset=dataset.name, entity="DATASET")
 
 
 def _relations(item: RelatedDataset) -> CdapRelations:
-    """Return a related dataset of the store with its field pairs as one of an answer."""
+    """Return a related dataset of the store, with its field pairs, in the form of an answer."""
     relations = (
         CdapRelation(source=source, destination=destination) for source, destination in item.relations
     )
@@ -326,7 +326,7 @@ def _relations(item: RelatedDataset) -> CdapRelations:
 
 
 def _performed(item: PerformedOperations) -> CdapPerformed:
-    """Return operations and their programs as one item of an answer, without those of hidden datasets."""
+    """Return operations and their programs as one item of an answer, without hidden operations."""
     shown = (operation for operation in item.operations if not is_hidden_operation(operation.name))
     return CdapPerformed(
         programs=tuple(map(_last_run, item.last_runs)), operations=tuple(map(_operation, shown))
@@ -334,14 +334,13 @@ def _performed(item: PerformedOperations) -> CdapPerformed:
 
 
 def _last_run(run: ProgramRun) -> CdapLastRun:
-    """Return the program of a run, with the start of the run in whole seconds since 1970, rounded down."""
+    """Return the program of a run, with its start in whole seconds since 1970, rounded down as in CDAP."""
     program = CdapProgram(**name_json.program(run, name_json.PROGRAM_WITH_VERSION), entity="PROGRAM")
-    # Whole seconds, rounded down, as CDAP has them.
     return CdapLastRun(program=program, last_executed_time_in_seconds=run.start_ms // 1000)
 
 
 def _operation(operation: Operation) -> CdapOperation:
-    """Return an operation as CDAP has it: a READ has a dataset as input, a WRITE one as output."""
+    """Return an operation as CDAP has it: the input of a READ and the output of a WRITE are datasets."""
     inputs = CdapInputs(fields=tuple(map(_input, inputs_of(operation))))
     outputs = CdapOutputs(fields=tuple(field.name for field in outputs_of(operation)))
     match operation:

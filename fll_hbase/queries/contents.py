@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RecordedDataset(Body, frozen=True, kw_only=True):
-    """A dataset with the description that the operation has of it."""
+    """A dataset, with its description in the operation."""
 
     namespace: str
     name: str
@@ -27,7 +27,7 @@ class RecordedDataset(Body, frozen=True, kw_only=True):
 
 
 class RecordedInput(Body, frozen=True, kw_only=True):
-    """A field that an operation takes; `origin` is the operation whose output it is."""
+    """A field that an operation takes; `origin` is the operation that made it."""
 
     hidden: int = 0
     origin: Annotated[str | None, Required] = None
@@ -85,9 +85,13 @@ class ContentAnswer(Body, frozen=True, kw_only=True):
 class Content(Query[ContentAnswer]):
     """Return the operations of one content, which all runs with this checksum performed.
 
+    The checksum comes from a list of runs or from a run. The answer also has the datasets of the operations:
+    `direction` is `backward` for a dataset that is written, `forward` for one that is read, or `both`.
+
     >>> newest = client.runs("bank", "RiskScores", limit=1).body.runs[0]
-    >>> client.content(newest.checksum).body.operations[0].name
-    'count'
+    >>> body = client.content(newest.checksum).body
+    >>> body.operations[0].name, body.datasets[0].name, body.datasets[0].direction
+    ('count', 'CustomerAccounts', 'forward')
     """
 
     path: ClassVar[str] = "/v3/contents/{checksum}"
@@ -122,7 +126,7 @@ def recorded_operations(operations: Sequence[Operation]) -> tuple[RecordedOperat
 
 def _dataset(dataset: Dataset, read: set[Dataset], written: set[Dataset]) -> DatasetOfContent:
     """Return a dataset with `forward` if it is in `read`, `backward` if in `written`, `both` if in both."""
-    # As in lists of runs: backward is what a run wrote, forward what it read.
+    # The words are the same as in lists of runs: a run writes backward datasets and reads forward ones.
     direction: AnyDirection = "forward" if dataset in read else "backward"
     both = dataset in read and dataset in written
     names: dict[str, Any] = name_json.dataset(dataset)

@@ -28,9 +28,9 @@ class Step(Body, frozen=True, kw_only=True):
 
 
 class Path(Body, frozen=True, kw_only=True):
-    """One derivation of a field with its runs: how many, and the ids of the newest, in order.
+    """One derivation of a field, with the number of its runs and the ids of the newest ones, newest first.
 
-    Starts are those of the first and the last run, in milliseconds since 1970.
+    `first_start` and `last_start` are the starts of its first and last run, in milliseconds since 1970.
     """
 
     operations: tuple[Step, ...]
@@ -69,10 +69,14 @@ def _rows(body: Json) -> list[Row]:
 class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
     """Return each distinct derivation of a field with its newest runs.
 
-    `limit` is how many runs of each derivation are listed; the next page has those that are older.
+    A derivation is the operations that lead into the field, in an order in which they can run. `limit` bounds
+    the run ids that each derivation lists, and the next page has older runs. The number of runs and the first
+    and last start cover the whole window on every page. `failed` includes failed and aborted runs.
 
-    >>> len(client.derivations("hospital", "PatientRecords", "patient_medical_score", start="now-90d"))
-    2
+    >>> field = ("hospital", "PatientRecords", "patient_medical_score")
+    >>> answer = client.derivations(*field, start="now-90d", limit=5)
+    >>> [(path.run_count, len(path.runs)) for path in answer.body.paths]
+    [(45, 5), (42, 5)]
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage"
@@ -104,7 +108,7 @@ class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
 
 
 def derivation_path(derivation: Derivation) -> Path:
-    """Return a derivation of the store as one of an answer, without operations of hidden datasets."""
+    """Return a derivation of the store in the form of an answer, without operations of hidden datasets."""
     shown = (item for item in derivation.operations if not is_hidden_operation(item.name))
     return Path(
         operations=tuple(map(_step, shown)),
@@ -116,11 +120,11 @@ def derivation_path(derivation: Derivation) -> Path:
 
 
 def _step(operation: Operation) -> Step:
-    """Return an operation as a step; a READ has its dataset as input, hidden inputs are left out."""
+    """Return an operation as a step. The input of a READ is its dataset; hidden inputs are left out."""
     if isinstance(operation, Read):
         inputs = [operation.source.name]
     else:
-        # Of a hidden input nothing is shown here: the shape has no place for its number.
+        # The answer has no member for the number of a hidden input.
         inputs = [item.name for item in inputs_of(operation) if not is_hidden_operation(item.origin)]
     return Step(
         inputs=tuple(inputs),

@@ -1,4 +1,4 @@
-"""Diffs of a field or a dataset: what derivations gained and lost from a base window to another one."""
+"""Diffs of a field or a dataset: what derivations gained and lost since a base window."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Omitted = Annotated[
 
 
 class Edge(Body, frozen=True, kw_only=True):
-    """A connection of the graph of a field, or a field that a WRITE takes: `to` is then `<WRITE>.<field>`."""
+    """A connection of the graph of a field, or from a field to the WRITE that takes it, `<WRITE>.<field>`."""
 
     start: str = msgspec.field(name="from")
     to: str
@@ -83,7 +83,7 @@ class DistinctDerivation(Body, frozen=True, kw_only=True):
 
 
 class Parts(Body, frozen=True, kw_only=True):
-    """Derivations that one of two windows has alone, newest first, and parts of derivations, sorted."""
+    """Derivations in only one of two windows, newest first, and parts of derivations, sorted."""
 
     schema_name: ClassVar[str] = "DerivationParts"
 
@@ -124,7 +124,7 @@ class DatasetDiffAnswer(WindowBody, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
-    """A window, and the base window that it is compared with: by default as long, and just before it."""
+    """A query about a window and a base window, by default equally long and just before it."""
 
     formats: ClassVar[Mapping[str, Callable[..., str]]] = {html_report.HTML: html_report.to_html}
 
@@ -153,7 +153,7 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
         return _parse_windows(texts, now_ms=now_ms)
 
     def answered_windows(self, window: Window | None, *, now_ms: int) -> tuple[Window, Window]:
-        """Return the window of an answer, and its base window; the answer of a server has another `now`."""
+        """Return the window of an answer and its base window; a server has its own `now`."""
         return self.windows(window.stop_ms if window and self.end == "now" else now_ms)
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -162,15 +162,15 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
 
     @abstractmethod
     def document(self, body: Any, window: Window | None, *, stamp: Stamp) -> Document:
-        """Return the diff for people, from the body of an answer about a window."""
+        """Return the body of an answer about a window as a document to print."""
 
     def comparison(self, name: str, window: Window | None, *, now_ms: int) -> Comparison:
-        """Return what the answer about a window compares, with the name of what it is about."""
+        """Return what an answer compares: a field or dataset by `name`, in both windows."""
         exact, base = self.answered_windows(window, now_ms=now_ms)
         return Comparison(name=name, window=exact, base=base, indirect=self.indirect, failed=self.failed)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return the contents of both windows."""
+        """Return both windows of the dataset."""
         windows = self.windows(now_ms)
         return FirstReads(
             tuple(WindowQuery(Direction.BACKWARD, self.dataset, window, self.failed) for window in windows)
@@ -213,7 +213,7 @@ def base_window(window: Window, start: Fraction | None, end: Fraction | None) ->
     if first > last:
         default = "the default baseEnd, the start of the window; give `baseEnd`, too"
         raise InvalidQuery([FieldError("baseStart", f"is after {default if end is None else 'baseEnd'}")])
-    # `now` is only the default of times that are missing.
+    # Both times are given, so `now` has no effect.
     return time_window.to_window(first, last, now_ms=0)
 
 
@@ -238,13 +238,15 @@ _GAINED = Parts(
 class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
     """Return which derivations a field gained and lost since a base window, and which parts of them.
 
-    The base window is by default as long as the window, and just before it. Nothing is gained or lost if, and
-    only if, the field is derived in the same ways in both windows. By `Accept` the answer is JSON or
-    `text/html`, a page to print.
+    By default the base window is as long as the window and ends where the window starts. Nothing is gained or
+    lost if, and only if, the field is derived in the same ways in both windows. Without `indirect`, indirect
+    inputs are not compared; `failed` includes failed and aborted runs. If a limit cut one window, nothing is
+    reported as missing from it. `Accept` selects JSON or `text/html`, a page to print.
 
-    >>> answer = client.diff("bank", "RiskScores", "segment")
-    >>> answer.body.common, answer.body.gained.sources
-    (3, ())
+    >>> field = ("hospital", "PatientRecords", "patient_medical_score")
+    >>> answer = client.diff(*field, base_start="now-90d", base_end="now-60d")
+    >>> [str(source) for source in answer.body.gained.sources], answer.body.lost.sources
+    (['hospital/LabResults.crp'], ())
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff"
@@ -263,20 +265,23 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
         return Answer(body, window, retained_from_ms, diff.truncated_by, base_window=base)
 
     def document(self, body: Any, window: Window | None, *, stamp: Stamp) -> Document:
-        """Return the diff of the field for people."""
+        """Return the diff of the field as a document to print."""
         comparison = self.comparison(str(field_name(self.dataset_field)), window, now_ms=stamp.now_ms)
         return field_diff_document(msgspec.to_builtins(body), stamp, comparison)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetDiff(Compared[DatasetDiffAnswer]):
-    """Return the fields of a dataset whose derivations differ from those of a base window, and what differs.
+    """Return the fields of a dataset whose derivations differ between two windows, with the differences.
 
-    The base window is by default as long as the window, and just before it. Cost follows the contents of both
-    windows and the fields that differ. By `Accept` the answer is JSON or `text/html`, a page to print.
+    By default the base window is as long as the window and ends where the window starts. Each field that
+    differs has the members of its own diff; `indirect` and `failed` have the same meaning as there. The time
+    grows with the contents of both windows and the fields that differ. The answer has at most
+    FLL_LIST_LIMIT_MAX fields, the first ones by name. `Accept` selects JSON or `text/html`, a page to print.
 
-    >>> client.dataset_diff("bank", "RiskScores").body.fields
-    ()
+    >>> answer = client.dataset_diff("hospital", "PatientRecords", base_start="now-90d")
+    >>> [changed.field for changed in answer.body.fields]
+    ['patient_medical_score']
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/diff"
@@ -300,13 +305,13 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
         return Answer(body, window, retained_from_ms, diff.truncated_by, base_window=base)
 
     def document(self, body: Any, window: Window | None, *, stamp: Stamp) -> Document:
-        """Return the diff of the dataset for people."""
+        """Return the diff of the dataset as a document to print."""
         comparison = self.comparison(str(self.dataset), window, now_ms=stamp.now_ms)
         return dataset_diff_document(msgspec.to_builtins(body), stamp, comparison)
 
 
 def _difference(diff: FieldDiff) -> Json:
-    """Return the members of a diff; parts that are unknown (None) are empty, and named in `omitted`."""
+    """Return the members of a diff; unknown parts (None) are empty, and `omitted` names them."""
     parts = {"gained": diff.gained, "lost": diff.lost}
     return {
         "gained": _parts(diff.gained or DerivationParts(), diff.gained_derivations),
@@ -317,7 +322,7 @@ def _difference(diff: FieldDiff) -> Json:
 
 
 def _parts(parts: DerivationParts, derivations: Iterable[DerivationRuns]) -> Parts:
-    """Return what a window has alone, each kind of parts sorted, without operations of hidden datasets."""
+    """Return the parts that only one window has, each kind sorted, without operations of hidden datasets."""
     operations = [operation for operation in parts.operations if not is_hidden_operation(operation.name)]
     edges = map(_edge, parts.edges)
     return Parts(
@@ -331,7 +336,7 @@ def _parts(parts: DerivationParts, derivations: Iterable[DerivationRuns]) -> Par
 
 
 def _derivation(item: DerivationRuns) -> DistinctDerivation:
-    """Return a derivation as one of an answer."""
+    """Return a derivation in the form of an answer."""
     return DistinctDerivation(
         digest=item.digest,
         checksum=item.checksum,
@@ -343,14 +348,14 @@ def _derivation(item: DerivationRuns) -> DistinctDerivation:
 
 def _operation_key(operation: OperationIdentity) -> tuple[str, ...]:
     """Return the sort key of an operation: name, type, description, and the names of its dataset if any."""
-    # A TRANSFORM has no dataset, and Python compares None with nothing.
+    # A TRANSFORM has no dataset, and Python cannot compare None with names.
     dataset = operation.dataset
     names = (dataset.namespace, dataset.name) if dataset else ()
     return (operation.name, operation.type, operation.description, *names)
 
 
 def _operation(operation: OperationIdentity) -> Operation:
-    """Return an operation as one of an answer, with the dataset of a READ or WRITE."""
+    """Return an operation in the form of an answer, with the dataset of a READ or WRITE."""
     return Operation(
         name=operation.name,
         description=operation.description,
@@ -360,7 +365,7 @@ def _operation(operation: OperationIdentity) -> Operation:
 
 
 def _edge(edge: derivation_parts.Edge) -> Edge:
-    """Return an edge as one of an answer. Only an indirect one has its influence."""
+    """Return an edge in the form of an answer; `influence` is set only for an indirect edge."""
     return Edge(
         start=field_lineage.node_id(edge.start),
         to=field_lineage.node_id(edge.end),

@@ -25,18 +25,20 @@ class FieldDetailsAnswer(ListedField, frozen=True, kw_only=True):
 class FieldDetails(FieldQuery[FieldDetailsAnswer]):
     """Return what is recorded of one field. 404 if no recorded run read or wrote it.
 
-    The members are those of a field in the list, and `tags`, the names of its own tags. The path of a field
-    `lineage` is that of the lineage of its dataset: write `%6Cineage`, or list fields with this prefix.
+    The answer has the members that the list of fields has for a field, and `tags`, the names of its own tags.
+    For a field named `lineage` write `%6Cineage` in the URL: `fields/lineage` is another query. In Python,
+    list the fields with this prefix instead.
 
-    >>> client.field("bank", "RiskScores", "segment").body.written
-    True
+    >>> body = client.field("bank", "RiskScores", "segment").body
+    >>> body.type, body.written, body.tags
+    ('string', True, ())
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}"
     result: ClassVar[str] = "OK"
 
     def check(self) -> None:
-        """Raise InvalidQuery also for a field `lineage`, whose path clients cannot write."""
+        """Raise InvalidQuery also for a field named `lineage`, because clients cannot write its path."""
         super().check()
         if self.field == "lineage":
             raise InvalidQuery([FieldError("field", "lineage has the path of another query; use `fields`")])

@@ -39,10 +39,10 @@ OperationType: TypeAlias = Literal["READ", "TRANSFORM", "WRITE"]
 
 
 class Node(Body, frozen=True, kw_only=True):
-    """A field as the output of one operation; `id` is that of the operation and the field.
+    """A field as the output of one operation; `id` consists of the names of both.
 
-    A hidden dataset is one node, with a number in place of the operation. A node that several WRITEs use has
-    all of their datasets in `destination_end_points`, too.
+    A hidden dataset is one node, with a number in place of the operation. If several WRITEs use a node,
+    `destination_end_points` lists all of their datasets, the first one included.
     """
 
     id: str
@@ -84,7 +84,7 @@ class Connection(Body, frozen=True, kw_only=True):
 
 
 class FieldLineageAnswer(WindowBody, frozen=True, kw_only=True):
-    """The operation graph of a field; `checksums` are those of its contents, the newest run first."""
+    """The operation graph of a field; `checksums` identify its contents, the newest run first."""
 
     nodes: tuple[Node, ...]
     operations: tuple[Operation, ...]
@@ -103,6 +103,12 @@ def _rows(body: Json) -> list[Row]:
 class FieldLineage(WindowedWithFailed, FieldQuery[FieldLineageAnswer]):
     """Return the operations that produced a field, or those that use it: one hop.
 
+    Nodes are fields, connections are dependencies between them, merged from all runs of the window. With
+    `direction=backward` the graph begins at the fields that were read, with `forward` at the field itself.
+    `view=simple` leaves out the fields between READs and WRITEs: each connection lists its operations.
+    Without `indirect`, filters, joins and the like are left out. `failed` includes failed and aborted runs,
+    and marks what only they have. FLL_CONNECTIONS_MAX bounds the connections.
+
     >>> answer = client.field_lineage("myns", "mytableds", "id", view="simple")
     >>> [row["operation"] for row in answer]
     ['parse, concat, create']
@@ -117,7 +123,7 @@ class FieldLineage(WindowedWithFailed, FieldQuery[FieldLineageAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldLineageAnswer]:
-        """Return the operations. Raises NotFound for a field that was never recorded."""
+        """Return the graph. Raises NotFound for a field that was never recorded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         result = store.field_lineage(
@@ -136,7 +142,7 @@ class FieldLineage(WindowedWithFailed, FieldQuery[FieldLineageAnswer]):
 
 
 def field_lineage(result: FieldLineageResult) -> FieldLineageAnswer:
-    """Return the graph of a field, detailed or simple, with nodes and connections sorted.
+    """Return the detailed or simple graph of a field as an answer, with nodes and connections sorted.
 
     A hidden dataset is one node, without the operations that read or write it.
     """
@@ -157,14 +163,14 @@ def node_id(node: NodeId) -> str:
     """Return the id of a node in answers."""
     origin, name = node
     if is_hidden_operation(origin):
-        # Without a dot, which every other id has.
+        # Every other id contains a dot, so this one must not.
         return f"hidden-{name_json.hidden_number(origin)}"
     # The dot separates origin and field, so it is escaped in the field, after the escape character itself.
     return f"{origin}.{name.replace('%', '%25').replace('.', '%2E')}"
 
 
 def parse_node_id(text: str) -> NodeId:
-    """Return the origin and field of an id of `node_id`; "" and the `hidden` number of a hidden node."""
+    """Return the origin and the field of a `node_id`: for a hidden node, "" and `hidden` with its number."""
     origin, dot, name = text.rpartition(".")
     if not dot:
         return "", name.replace("-", " ")
@@ -172,19 +178,19 @@ def parse_node_id(text: str) -> NodeId:
 
 
 def operation_name(name: str) -> str:
-    """Return the name of an operation in connections, or `hidden` and a number for a hidden dataset."""
+    """Return the name of an operation in connections: for a hidden dataset, `hidden` and a number."""
     return f"hidden {name_json.hidden_number(name)}" if is_hidden_operation(name) else name
 
 
 def _nodes(graph: OperationGraph) -> Iterator[Node]:
-    """Yield the nodes of a graph, then one node for each hidden dataset, merged from all of its own."""
+    """Yield the visible nodes of a graph, then one merged node for each hidden dataset."""
     hidden: dict[str, Node] = {}
     for stored in graph.nodes.values():
         node = _node(stored, graph)
         if not node.hidden:
             yield node
             continue
-        # A hidden dataset that is read and written is one node, of complete runs if any part of it is.
+        # A hidden dataset that is read and written becomes one node, marked as failed only if both parts are.
         earlier = hidden.get(node.id, node)
         hidden[node.id] = msgspec.structs.replace(
             node,
@@ -198,7 +204,7 @@ def _nodes(graph: OperationGraph) -> Iterator[Node]:
 
 
 def _node(node: operation_graph.Node, graph: OperationGraph) -> Node:
-    """Return a node of a graph as one of an answer, with `failed` if failed runs alone have it."""
+    """Return a node of a graph in the form of an answer; `failed` is true if only failed runs have it."""
     origin, name = node.id
     number = name_json.hidden_number(origin) if is_hidden_operation(origin) else 0
     destinations = tuple(map(dataset_name, sorted(node.destinations)))
@@ -216,7 +222,7 @@ def _node(node: operation_graph.Node, graph: OperationGraph) -> Node:
 
 
 def _operation(name: str, graph: OperationGraph) -> Operation:
-    """Return the operation of that name in a graph as one of an answer. Raises KeyError."""
+    """Return the named operation of a graph in the form of an answer. Raises KeyError."""
     operation = graph.operations[name]
     dataset = dataset_of(operation)
     return Operation(
@@ -229,7 +235,7 @@ def _operation(name: str, graph: OperationGraph) -> Operation:
 
 
 def _connections(graph: OperationGraph) -> Iterator[Connection]:
-    """Yield the graph's connections, then its paths, which list their visible operations."""
+    """Yield the connections of a graph, then its paths, each with its visible operations."""
     for key, influence in graph.connections.items():
         yield Connection(
             source=node_id(key[0]),
@@ -238,7 +244,7 @@ def _connections(graph: OperationGraph) -> Iterator[Connection]:
             failed=key in graph.failed,
             influence=influence.value,
         )
-    # Only the simple view has paths: there a connection goes through several operations.
+    # Only the simple view has paths, each through one or more operations.
     for ends, path in graph.paths.items():
         shown = tuple(name for name in path.operations if not is_hidden_operation(name))
         yield Connection(
@@ -252,7 +258,7 @@ def _connections(graph: OperationGraph) -> Iterator[Connection]:
 
 
 def _distinct(connections: Iterable[Connection]) -> Iterator[Connection]:
-    """Yield connections; between hidden nodes each once, and none inside one hidden node."""
+    """Yield connections, merge equal ones of hidden nodes, and drop those inside one hidden node."""
     hidden: dict[tuple[str, str, str], Connection] = {}
     for item in connections:
         if not _is_hidden(item.source) and not _is_hidden(item.destination):
@@ -260,7 +266,7 @@ def _distinct(connections: Iterable[Connection]) -> Iterator[Connection]:
         elif item.source != item.destination:
             key = (item.source, item.destination, item.operation)
             other = hidden.setdefault(key, item)
-            # Direct, and of complete runs, if one of them is.
+            # The merged connection is direct if any part is, and failed only if all parts are.
             hidden[key] = msgspec.structs.replace(
                 other,
                 failed=other.failed and item.failed,
@@ -270,5 +276,5 @@ def _distinct(connections: Iterable[Connection]) -> Iterator[Connection]:
 
 
 def _is_hidden(identifier: str) -> bool:
-    """Return whether a node id is that of a hidden dataset: it alone has no dot."""
+    """Return whether a node is a hidden dataset, the only kind whose id contains no dot."""
     return "." not in identifier

@@ -61,11 +61,15 @@ _TABLE = TableShape(
 class History(WindowedWithFailed, FieldQuery[HistoryAnswer]):
     """Return the stretches of runs that derived a field in the same way.
 
-    Runs are read one by one, the newest first. With `Accept: text/csv` the answer is a line for each stretch.
+    A new stretch begins where the operations that lead into the field, or their connections, change. Runs
+    that wrote the dataset without the field end no stretch and are counted as `missing`. Without `indirect`,
+    indirect inputs are not compared; `failed` includes failed and aborted runs. On days without a seal, runs
+    are read one by one, newest first, up to FLL_RUNS_MAX; older runs are then left out. With
+    `Accept: text/csv` the answer is a line for each stretch.
 
     >>> answer = client.history("hospital", "PatientRecords", "patient_medical_score", start="now-90d")
-    >>> [stretch.missing for stretch in answer.body.stretches]
-    [0, 0]
+    >>> [(stretch.runs, stretch.missing) for stretch in answer.body.stretches]
+    [(45, 0), (42, 0)]
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/history"
@@ -106,7 +110,7 @@ class History(WindowedWithFailed, FieldQuery[HistoryAnswer]):
 
 
 def stretch(item: results.Stretch) -> Stretch:
-    """Return a stretch of the store as one of an answer."""
+    """Return a stretch of the store in the form of an answer."""
     return Stretch(
         checksum=item.checksum,
         first_run=item.first_run.run,

@@ -1,4 +1,4 @@
-"""Tags and fields that a policy may be about: a mistyped one would be a policy that is always kept."""
+"""Checks that the tag or field of a policy is known: a policy about a misspelt name is never violated."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 NAMES_MAX = 1_000
-"""Names that one is compared with, of CHARACTERS_MAX at most: a comparison costs the square of the length."""
+"""The most names to compare a misspelt name with: the first ones in order."""
 
 CHARACTERS_MAX = 100
+"""The longest name that is compared: the time of a comparison grows with the square of the length."""
 
 
 def check(store: LineageStore, policy: AgePolicy) -> None:
-    """Raise UnknownSubject, with near names, if no field has the tag or the field was never recorded."""
+    """Raise UnknownSubject, with similar names, if no field has the tag or the field was never recorded."""
     error = _unknown_field(store, policy.field) if policy.field else _unknown_tag(store, policy.tag)
     if error is not None:
         raise UnknownSubject([error])
 
 
 def _unknown_tag(store: LineageStore, tag: str) -> FieldError | None:
-    """Return the error of a tag that no field has."""
+    """Return the error of a tag that no field has, or None."""
     page = store.tags.tagged(tag, limit=1)
     if page.tags or page.next_after is not None:
         return None
@@ -36,7 +37,7 @@ def _unknown_tag(store: LineageStore, tag: str) -> FieldError | None:
 
 
 def _unknown_field(store: LineageStore, field: DatasetField) -> FieldError | None:
-    """Return the error of a field that was never recorded, or of its dataset."""
+    """Return the error of a field or dataset that was never recorded, or None."""
     namespace, name = field.dataset
     if not store.catalogue.has_dataset(field.dataset):
         datasets = (item.dataset.name for item in store.catalogue.datasets(namespace))
@@ -53,7 +54,7 @@ _ADVICE = "; allow unknown names to put the policy all the same"
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    """Return a text with the nearest of names, "" without any."""
+    """Return a text with up to three names similar to `name`, or "" if there are none."""
     folded = {item.casefold(): item for item in islice(names, NAMES_MAX) if len(item) <= CHARACTERS_MAX}
     near = get_close_matches(name[:CHARACTERS_MAX].casefold(), folded, 3)
     return f"; near: {', '.join(repr(folded[item]) for item in near)}" if near else ""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # Without garbage collection: there are hundreds of thousands in an answer, and none has a cycle.
 class Pair(Body, frozen=True, kw_only=True, gc=False):
-    """A source and a destination field, or None for a generated or a dropped one."""
+    """A source and a destination field. A generated field has no source, a dropped field no destination."""
 
     source: str | None = msgspec.field(name="from")
     destination: str | None = msgspec.field(name="to")
@@ -46,8 +46,8 @@ class Pair(Body, frozen=True, kw_only=True, gc=False):
 class LineageEntry(Body, frozen=True, kw_only=True):
     """The field pairs between two datasets; `level` is the hop, from 1, at which they were reached.
 
-    The source of generated fields is None, and the destination of dropped ones. `unknown` is set if the
-    datasets are related but no field is known.
+    `source` is None for generated fields, and `destination` is None for dropped fields. `unknown` is true if
+    the datasets are related but no field is known.
     """
 
     schema_name: ClassVar[str] = "Entry"
@@ -66,17 +66,17 @@ class LineageEntry(Body, frozen=True, kw_only=True):
         return self.unknown or (not self.fieldmap and any(end and end.hidden for end in ends))
 
     def ends(self) -> tuple[str, str]:
-        """Return the source and the destination as text."""
+        """Return the source and the destination as text, `(generated)` or `(dropped)` for None."""
         return str(self.source or "(generated)"), str(self.destination or "(dropped)")
 
 
 def _rows(entries: Sequence[Json]) -> list[Row]:
-    """Return a row for each field pair of all entries, and one for each entry that is unknown."""
+    """Return a row for each field pair of all entries, and for each entry with unknown fields."""
     return [row for entry in entries for row in _entry_rows(entry)]
 
 
 def _entry_rows(entry: Json) -> Iterator[Row]:
-    """Yield a row for the entry itself if it is unknown, then one for each of its field pairs."""
+    """Yield a row for the entry itself if its fields are unknown, then a row for each of its field pairs."""
     common = {
         "level": entry["level"],
         "direction": entry["direction"],
@@ -100,9 +100,15 @@ def _prefixed(prefix: str, dataset: Json | None) -> Json:
 class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
     """Return the column-level lineage upstream and downstream of a dataset, over several hops.
 
-    >>> answer = client.lineage("bank", "RiskScores", direction="backward")
-    >>> str(answer.body[0].source)
-    'bank/CustomerAccounts'
+    Each entry has the field pairs between two datasets. `level` bounds the hops in each direction, up to
+    FLL_LEVEL_MAX. A pair whose destination is `*` influences every row of the dataset. Without `indirect`,
+    pairs from filters, joins and the like are left out. `failed` adds the pairs of failed and aborted runs.
+    Datasets whose fields relate in an unknown way have an entry without pairs, marked `unknown`. All entries
+    together have at most FLL_PAIRS_MAX pairs.
+
+    >>> answer = client.lineage("bank", "RiskScores", direction="backward", level=2)
+    >>> sorted({str(entry.source) for entry in answer.body if entry.level == 1})
+    ['bank/CustomerAccounts', 'bank/FraudFeatures']
     >>> answer.columns[2:5]
     ('sourceNamespace', 'sourceName', 'sourceField')
     """
@@ -124,7 +130,7 @@ class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[LineageEntry, ...]]:
         """Return the lineage. Raises NotFound for names that were never recorded."""
         window = self.window(now_ms)
-        # First: the lineage may be what was read until the deadline, after which nothing can be read.
+        # Read first: the lineage may use up the time of the request, after which nothing can be read.
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         result = store.lineage(
             self.dataset,
@@ -150,7 +156,7 @@ class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
 
 
 def lineage_entry(entry: results.LineageEntry) -> LineageEntry:
-    """Return an entry of the store as one of an answer."""
+    """Return an entry of the store in the form of an answer."""
     relation = entry.relation
     return LineageEntry(
         source=None if relation.source is None else dataset_name(relation.source),
@@ -163,28 +169,28 @@ def lineage_entry(entry: results.LineageEntry) -> LineageEntry:
 
 
 def _pairs(entry: results.LineageEntry) -> Iterator[Pair]:
-    """Yield the pairs of an entry, sorted, null first, with `failed` if only failed runs have them."""
+    """Yield the sorted pairs of an entry, None first. `failed` marks pairs that only failed runs have."""
     relation, complete = entry.relation, entry.complete
     failed: frozenset[FieldPair] = frozenset()
     failed_wide: frozenset[str] = frozenset()
     if complete is not None:
-        # What complete runs have with another influence has not failed.
+        # A pair that a complete run has is not marked as failed, whatever its influence.
         failed = (relation.direct | relation.indirect) - complete.direct - complete.indirect
         failed_wide = relation.dataset_wide - complete.dataset_wide
     by_source: dict[str, list[FieldPair]] = defaultdict(list)
-    # A pair that is both is direct.
+    # A pair that is direct and indirect is listed as direct.
     for pairs in (relation.direct, relation.indirect - relation.direct):
         for pair in pairs:
             by_source[pair[0] or ""].append(pair)
     for source in relation.dataset_wide - by_source.keys():
         by_source[source] = []
-    # Source by source: while one sort of 250,000 pairs runs, no other request does, for half a second.
+    # Sort source by source: one sort of 250,000 pairs would block all other requests for half a second.
     for source in sorted(by_source):
         wide = (
             [_dataset_pair(source, failed=source in failed_wide)] if source in relation.dataset_wide else []
         )
         for pair in sorted(by_source[source], key=_destination):
-            # Not before the pairs, which it follows where a field has this name.
+            # The pair with `*` is sorted among the others, and after a field that is named `*`.
             if wide and _destination(pair) > WHOLE_DATASET:
                 yield wide.pop()
             influence: Influence = "direct" if pair in relation.direct else "indirect"
@@ -193,7 +199,7 @@ def _pairs(entry: results.LineageEntry) -> Iterator[Pair]:
 
 
 def _destination(pair: FieldPair) -> str:
-    """Return the destination of a pair, "" for null, which Python does not compare with text."""
+    """Return the destination of a pair, "" for None, which Python cannot compare with text."""
     return pair[1] or ""
 
 

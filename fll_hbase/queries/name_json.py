@@ -1,4 +1,4 @@
-"""Datasets, fields and programs by name as JSON of the REST contract; hidden ones by number."""
+"""Names of datasets, fields and programs as JSON of the REST contract; hidden things have numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def field(name: DatasetField) -> Json:
     """Return a field as JSON: `namespace`, `name` and `field`, or `hidden` with the number of its dataset."""
     if is_hidden(name.dataset):
         return dataset(name.dataset)
-    # Not by way of that of the dataset: answers have thousands.
+    # Does not call `dataset`: an answer has thousands of fields.
     return {"namespace": name.dataset.namespace, "name": name.dataset.name, "field": name.name}
 
 
@@ -41,10 +41,10 @@ _HIDDEN_MEMBERS: dict[str, str | None] = {
     "version": "",
     "origin": None,
 }
-"""Members of datasets, fields and programs, and what they are for hidden ones; None is `hidden 1`."""
+"""Members of names, with the values that hidden things get: None means `hidden` with the number."""
 
 HIDDEN_MEMBER = b'"hidden":'
-"""In the JSON of any answer in which something is hidden."""
+"""Occurs in the JSON of every answer in which something is hidden."""
 
 PROGRAM = ("namespace", "application", "program", "type")
 """The members of a program without its version."""
@@ -53,14 +53,14 @@ PROGRAM_WITH_VERSION = ("namespace", "application", "version", "type", "program"
 
 
 def program(run: ProgramRun, members: Iterable[str] = PROGRAM) -> Json:
-    """Return members of the program of a run, which have the names of the attributes."""
+    """Return `members` of the program of a run, or `hidden` with its number."""
     if run.namespace == HIDDEN_NAMESPACE:
         return {"hidden": hidden_number(run.program)}
     return {member: getattr(run, member) for member in members}
 
 
 def names(body: Mapping[str, Any], members: Iterable[str]) -> list[str]:
-    """Return members of a dataset, field or program for a table: a hidden one has its number as name."""
+    """Return members of a dataset, field or program for a table, with names such as `hidden 1`."""
     if "hidden" not in body:
         return [body[member] for member in members]
     number = text(body)
@@ -69,7 +69,7 @@ def names(body: Mapping[str, Any], members: Iterable[str]) -> list[str]:
 
 
 def text(body: Mapping[str, Any]) -> str:
-    """Return a dataset as `namespace/name`, a field as `namespace/name.field`, a hidden one as `hidden 1`."""
+    """Return a dataset as `namespace/name`, a field as `namespace/name.field`, hidden names as `hidden 1`."""
     if "hidden" in body:
         return f"hidden {body['hidden']}"
     name = f"{body['namespace']}/{body['name']}"
@@ -77,14 +77,14 @@ def text(body: Mapping[str, Any]) -> str:
 
 
 def add_hidden_names(body: Any) -> None:
-    """Add to each hidden thing in an answer the members of names that others have, for tables and graphs."""
+    """Add members with names to each hidden thing in an answer, for tables and graphs."""
     if isinstance(body, dict):
         if "hidden" in body:
             name = text(body)
             for member, value in _HIDDEN_MEMBERS.items():
                 body.setdefault(member, name if value is None else value)
         if _is_hidden_edge(body):
-            # As a relation of which no field is known: else it would have no line.
+            # Marked as unknown, because the entry would otherwise have no row in a table.
             body["unknown"] = True
         for value in body.values():
             add_hidden_names(value)
@@ -94,18 +94,18 @@ def add_hidden_names(body: Any) -> None:
 
 
 def remove_hidden_names(body: Any) -> Any:
-    """Return a copy of an answer without what `add_hidden_names` added."""
+    """Return a copy of an answer without the members that `add_hidden_names` added."""
     if isinstance(body, dict):
         added = {"unknown"} if _is_hidden_edge(body) else set()
         if "hidden" in body and body.get("namespace") == HIDDEN_NAMESPACE:
-            # An input of an operation has a name of its own.
+            # Hidden inputs of operations have names, which `add_hidden_names` did not add.
             added = _HIDDEN_MEMBERS.keys() - ({"name"} if _is_input(body) else set())
         return {name: remove_hidden_names(value) for name, value in body.items() if name not in added}
     return [remove_hidden_names(item) for item in body] if isinstance(body, list) else body
 
 
 def _is_input(body: Mapping[str, Any]) -> bool:
-    """Return whether a body is an input of an operation, and not a field of a reach, which also has hops."""
+    """Return whether a body is an input of an operation; fields of a reach, unlike inputs, have `hops`."""
     return "influence" in body and "hops" not in body
 
 
@@ -116,7 +116,7 @@ def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:
-    """Yield operations as they are recorded, without hidden datasets. Their inputs have numbers."""
+    """Yield recorded operations except for hidden datasets; inputs from hidden datasets have numbers."""
     for operation in listed:
         if is_hidden_operation(operation.name):
             continue
@@ -130,7 +130,7 @@ def operations(listed: Iterable[Operation]) -> Iterator[Json]:
 def hidden_number(name: str) -> int:
     """Return the number in a name of a hidden dataset, program or operation.
 
-    Raises ValueError for a label, which has no number: then an answer was not numbered.
+    Raises ValueError for a label without a number, which means that the answer was not numbered.
     """
     match = _NUMBERED.fullmatch(name)
     if match is None:
@@ -139,8 +139,8 @@ def hidden_number(name: str) -> int:
 
 
 def _input(field: InputField, body: Json) -> Json:
-    """Return `body`, the JSON of an input, as it is, with a number in place of a hidden origin."""
+    """Return `body`, the JSON of an input, with a number in place of a hidden origin."""
     if not is_hidden_operation(field.origin):
         return body
-    # The name is `*`, or that of the field of a visible dataset which it is written to.
+    # The name may be shown: `*`, or the name of the visible field that the input is written to.
     return {"hidden": hidden_number(field.origin), **{name: body[name] for name in body if name != "origin"}}

@@ -1,4 +1,4 @@
-"""Names of datasets, fields and programs in answers. One that is hidden has a number instead."""
+"""Names of datasets, fields and programs in answers; hidden things have numbers instead."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fll_hbase.queries.query import Body, Required
 Influence: TypeAlias = Literal["direct", "indirect"]
 
 
-# Without garbage collection, as answers have thousands: no name is part of a cycle.
+# Without garbage collection: answers have thousands of names, and no name is part of a cycle.
 class DatasetName(Body, frozen=True, kw_only=True, gc=False):
-    """A dataset. One that is hidden has a number and no names."""
+    """A dataset. A hidden dataset has a number and no names."""
 
     schema_name: ClassVar[str] = "EndPoint"
 
     hidden: int = 0
-    # No name is empty, so that the default is that of a hidden dataset alone.
+    # Real names are never empty, so only hidden datasets have this default.
     namespace: Annotated[str, Required] = ""
     name: Annotated[str, Required] = ""
 
@@ -43,7 +43,7 @@ class FieldName(DatasetName, frozen=True, kw_only=True, gc=False):
 
 
 class ProgramName(Body, frozen=True, kw_only=True):
-    """A program. One that is hidden has a number and no names."""
+    """A program. A hidden program has a number and no names."""
 
     hidden: int = 0
     namespace: Annotated[str | None, Required] = None
@@ -53,10 +53,10 @@ class ProgramName(Body, frozen=True, kw_only=True):
 
 
 def dataset_name(dataset: Dataset) -> DatasetName:
-    """Return the name of a dataset; the number of a hidden one."""
+    """Return the name of a dataset, or the number of a hidden dataset."""
     return DatasetName(**name_json.dataset(dataset))
 
 
 def field_name(field: DatasetField) -> FieldName:
-    """Return the name of a field, or the number of a hidden dataset alone."""
+    """Return the name of a field, or the number of its hidden dataset."""
     return FieldName(**name_json.field(field))

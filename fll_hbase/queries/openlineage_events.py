@@ -1,4 +1,4 @@
-"""Runs as OpenLineage events: pages of those of a dataset, of a namespace, and of all."""
+"""Pages of runs as OpenLineage events: of a dataset, of a namespace, or of all namespaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OpenLineageRun(Body, frozen=True, kw_only=True):
-    """The run of an event; `facets` are those of the standard by name, and `fll_run`."""
+    """The run of an event; `facets` has standard facets by name, and `fll_run`."""
 
     run_id: str
     facets: dict[str, Json]
@@ -62,7 +62,8 @@ _RESULT = "Newest first, one event a run"
 class OpenLineageEvents(DatasetRuns[Events]):
     """List the runs of the window that read or wrote a dataset, as OpenLineage events.
 
-    The answer is an array that the batch route of another store accepts unchanged.
+    The answer is an array, newest first, with one event for each run. The batch route of another store
+    accepts it unchanged. `field`, `program`, `state` and `limit` select runs as in the list of runs.
 
     >>> events = client.openlineage_events("bank", "RiskScores", limit=1).body
     >>> [dataset.name for dataset in events[0].inputs]
@@ -84,6 +85,9 @@ class OpenLineageEvents(DatasetRuns[Events]):
 class AllOpenLineageEvents(ProgramRuns[Events]):
     """List the runs of the window in all namespaces, as OpenLineage events.
 
+    The answer is an array, newest first, with one event for each run. `program`, `state` and `limit` select
+    runs as in the list of all runs. The answer covers at most 10,000 namespaces.
+
     >>> client.all_openlineage_events(program="print", limit=1).body[0].job.name
     'print'
     """
@@ -101,7 +105,8 @@ class AllOpenLineageEvents(ProgramRuns[Events]):
 class NamespaceOpenLineageEvents(ProgramRuns[Events]):
     """List the runs of the window of the programs of a namespace, as OpenLineage events.
 
-    The answer is an array that the batch route of another store accepts unchanged.
+    The answer is an array, newest first, with one event for each run. The batch route of another store
+    accepts it unchanged. `program`, `state` and `limit` select runs as in the list of runs.
 
     >>> client.namespace_openlineage_events("bank", program="print", limit=1).body[0].job.name
     'print'
@@ -120,7 +125,7 @@ class NamespaceOpenLineageEvents(ProgramRuns[Events]):
 def _program_events(
     query: ProgramRuns[Events], store: LineageStore, namespace: str, now_ms: int
 ) -> Answer[Events]:
-    """Return a page of the runs of a query's window as events; the namespace "" is all namespaces."""
+    """Return a page of the runs of a query's window as events; "" means all namespaces."""
     window = query.window(now_ms)
     page = query.read_page(store, window, namespace)
     retained_from_ms = store.runs_retained_from_ms(window)
@@ -129,7 +134,7 @@ def _program_events(
 
 def _events(store: LineageStore, page: RunsPage) -> Events:
     """Return the runs of a page as events, in its order."""
-    # Imported here: the client of a server exports nothing itself.
+    # Imported here, because the client of a server does not export.
     from fll_hbase.queries.openlineage_export import export_runs
 
     return msgspec.convert(export_runs(store.catalogue, store.tags, store.run_details(page)), Events)

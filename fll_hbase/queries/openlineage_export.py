@@ -58,7 +58,7 @@ def parent_ids(parent: tuple[str, str, str] | None, root: tuple[str, str, str] |
 
 
 def unchanged_ids(facts: Sequence[EventRunFacts]) -> Json:
-    """Return the run ids of the exported `parent` facet that are no UUIDs, which it has in another form."""
+    """Return the original ids of parent and root runs that the `parent` facet replaces by derived UUIDs."""
     latest = next((item for item in reversed(facts) if item.parent), EventRunFacts())
     ids = {PARENT_RUN: latest.parent, ROOT_RUN: latest.root}
     return {name: item[2] for name, item in ids.items() if item and not is_uuid(item[2])}
@@ -72,12 +72,12 @@ def _job_run(reference: tuple[str, str, str]) -> Json:
 
 def run_id(run: str, namespace: str) -> str:
     """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from both names."""
-    # With the id alone, runs of two namespaces would be one for a receiver.
+    # Derived from the id alone, the runs of two namespaces could have one UUID.
     return run if is_uuid(run) else str(uuid.uuid5(uuid.uuid5(_RUN_NAMESPACE, namespace), run))
 
 
 def _exported_id(details: RunDetails) -> str:
-    """Return the run id of the event of a run, made of the shown parts of a run if its program is hidden."""
+    """Return the run id of an event, derived from start and checksum if the program is hidden."""
     run = details.committed.run
     shown = f"{run.start_ms} {details.committed.checksum}" if run.namespace == HIDDEN_NAMESPACE else run.run
     return run_id(shown, run.namespace)
@@ -91,7 +91,7 @@ def event_time(start_ms: int) -> str:
 
 
 class _ContentParts(NamedTuple):
-    """The parts of an event that all runs with one content have. They are never changed."""
+    """The parts of an event that all runs with one content share. They must not be changed."""
 
     operations: list[Json]
     inputs: list[Json]
@@ -100,7 +100,7 @@ class _ContentParts(NamedTuple):
 
 
 def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
-    """Return what the events of all runs with one content share, without hidden datasets."""
+    """Return the parts of events that all runs with one content share, without hidden datasets."""
     field_map = content.field_map
     has_hidden = any(map(is_hidden, (*field_map.sources, *field_map.destinations)))
     return _ContentParts(
@@ -113,7 +113,7 @@ def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
 
 def _event(details: RunDetails, parts: _ContentParts) -> Json:
     """Return a run as one event: `eventTime` is its start, `eventType` its state."""
-    # The start, although `eventType` is an end: a receiver takes the time of the first event for the start.
+    # Always the start, even if `eventType` is an end: receivers take the first time as the start.
     run = details.committed.run
     return {
         "eventType": run.state.value,
@@ -130,16 +130,16 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
 def export_runs(
     catalogue: Catalogue, tags: TagStore, runs: Sequence[tuple[RunDetails, Content]]
 ) -> list[Json]:
-    """Return one event for each run, in the order given, with what is known of their datasets.
+    """Return one event for each run, in the order given, with facts of the catalogue about their datasets.
 
-    The last event of a dataset has the catalogue's fields with their latest types, its description and the
-    tags of its fields: all events of it would be very large. The last, because a receiver takes the type that
-    it received last for the latest, and runs are listed newest first.
+    Only the last event of a dataset has the catalogue's fields with their latest types, the description and
+    the tags of the fields: with them, all events would be very large. A receiver keeps the type that arrives
+    last, and runs are listed newest first.
     """
     datasets = datasets_of_runs(runs)
     aliases = catalogue.aliases(datasets)
     events = run_events(runs, aliases)
-    # Mostly there are no tags at all, which one read shows.
+    # Most stores have no tags, which one read shows.
     has_tags = next(tags.tags(), None) is not None
     facets = {
         entry.dataset: {
@@ -150,13 +150,13 @@ def export_runs(
     }
     for event in reversed(events):
         for member in ("outputs", "inputs"):
-            # Copies: events of one content share these lists.
+            # Copied, because events of one content share these lists.
             event[member] = [_with_catalogue(dataset, facets) for dataset in event[member]]
     return events
 
 
 def _with_catalogue(dataset: Json, facets: dict[Dataset, Json]) -> Json:
-    """Return a dataset of an event with its facets of the catalogue, which are taken out of `facets`."""
+    """Return a dataset of an event with its facets of the catalogue, and remove them from `facets`."""
     complete = facets.pop(Dataset(dataset["namespace"], dataset["name"]), {})
     return {**dataset, "facets": {**dataset["facets"], **complete}}
 
@@ -177,15 +177,15 @@ def _documentation(description: str) -> Json:
 
 
 def _with_tags(tags: Iterable[FieldTag]) -> Json:
-    """Return the facet of the tags of fields by name, or {} without any. `source` is who put a tag."""
+    """Return the facet of the tags of fields by name, or {} without tags; `source` is who put a tag."""
     listed = [_tag(tag) for tag in tags]
     return {"tags": _standard("1-0-0/TagsDatasetFacet", tags=listed)} if listed else {}
 
 
 def _tag(tag: FieldTag) -> Json:
-    """Return a tag in the facet's form: `key=value` split at its last `=`, other tags with value `true`."""
+    """Return a tag for the facet: `key=value` is split at its last `=`, other tags have value `true`."""
     key, separator, value = tag.tag.rpartition("=")
-    # A value that a reader would leave out stays a part of the name.
+    # Readers leave out these values, so they stay part of the name.
     if not separator or not key or value in ("", "true"):
         key, value = tag.tag, "true"
     return {"key": key, "value": value, "source": tag.note.by, "field": tag.field.name}
@@ -251,21 +251,21 @@ def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str
         ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in details.facts]),
         ("errorMessage", "1-0-1/ErrorMessageRunFacet", [_error(facts.error) for facts in details.facts]),
     ):
-        # As events merge: the last facet of a kind is valid, and an event without it removes nothing.
+        # As when events are merged: the last facet of a kind counts, and an event without it removes nothing.
         latest = next((facet for facet in reversed(facets) if facet), None)
         if latest:
             yield name, _standard(schema, **latest)
 
 
 def _job_facets(details: RunDetails) -> Iterator[tuple[str, Json]]:
-    """Yield the facets of the program of a run by name: its type, and the SQL if that is recorded."""
+    """Yield the facets of the program of a run by name: its type, and its SQL if recorded."""
     run = details.committed.run
     yield (
         "jobType",
         # The facet requires `processingType`, which is not recorded.
         _standard("2-0-4/JobTypeJobFacet", processingType="BATCH", integration=run.type, jobType="JOB"),
     )
-    # Merged events contain the SQL. For a run recorded by a document it is in the details of the run row.
+    # Merged events contain the SQL. For a run from a document, the SQL is in the details of the run row.
     sql = details.part.sql if details.part is not None else json.loads(run.details or "{}").get("sql")
     if sql:
         yield "sql", _standard("1-1-0/SQLJobFacet", query=sql)
@@ -288,14 +288,14 @@ def _run(run: ProgramRun) -> Json:
 
 
 def _operations(content: Content) -> list[Json]:
-    """Return the operations of a content as JSON, without hidden ones and inputs from them."""
-    # Of hidden datasets nothing but that there are any: the standard has no place for their numbers.
+    """Return the operations of a content as JSON, without hidden operations and inputs from them."""
+    # The standard has no place for the numbers of hidden datasets; `fll_truncated` says that there are some.
     shown = (item for item in content.operations if not is_hidden_operation(item.name))
     return [operation_to_dict(_without_hidden_inputs(operation)) for operation in shown]
 
 
 def _without_hidden_inputs(operation: Operation) -> Operation:
-    """Return the operation without inputs from hidden operations; itself if it has none."""
+    """Return the operation without inputs from hidden operations, or itself if there are none."""
     if isinstance(operation, Read):
         return operation
     inputs = tuple(item for item in operation.inputs if not is_hidden_operation(item.origin))
@@ -303,7 +303,7 @@ def _without_hidden_inputs(operation: Operation) -> Operation:
 
 
 def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
-    """Return an output dataset with the column lineage of a content, marked if PAIRS_MAX cut it."""
+    """Return an output dataset with its column lineage in a content, marked if PAIRS_MAX truncated it."""
     dataset = _dataset(destination, content, aliases)
     relations = dataset_relations(content.field_map, destination, backward=True, pairs_max=PAIRS_MAX)
     lineage = _column_lineage(relations.by_datasets.values())
@@ -339,7 +339,7 @@ def _column_lineage(relations: Iterable[DatasetLineage]) -> Json | None:
 
 
 def _inputs_by_field(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]]]:
-    """Yield destination fields with an input each; a generated field comes without inputs."""
+    """Yield destination fields, each with one input, or with no input if the field is generated."""
     # A pair that is direct and indirect is direct, as in answers of the API.
     for pairs, dependency in ((relation.direct, "DIRECT"), (relation.indirect - relation.direct, "INDIRECT")):
         for start, end in sorted(pairs, key=str):
@@ -382,14 +382,14 @@ def _schema(fields: Iterable[tuple[str, str]]) -> Json:
 
 def _symlinks(aliases: Iterable[Dataset]) -> Json:
     """Return the facet `symlinks` of the aliases of a dataset."""
-    # The facet requires a type; that of an alias is not recorded.
+    # The facet requires a type, but the type of an alias is not recorded.
     identifiers = [{"namespace": alias.namespace, "name": alias.name, "type": "TABLE"} for alias in aliases]
     return _standard("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
 
 
 def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
-    """Return the types, "" if unknown, of the fields of a dataset that the run read or wrote, by name."""
-    # A WRITE names its inputs only: the type is with the output that they refer to.
+    """Return the types, by name, of the fields of a dataset that the run read or wrote, "" if unknown."""
+    # A WRITE only names its inputs: the type belongs to the output that an input refers to.
     by_origin = {
         (operation.name, output.name): output.type
         for operation in content.operations
@@ -402,7 +402,10 @@ def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
 
 
 def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str], str]) -> dict[str, str]:
-    """Return the types of a dataset's fields in a READ or WRITE of it, a WRITE's taken from `types`."""
+    """Return the types of the fields that an operation reads from or writes to a dataset.
+
+    The types of written fields come from `types`, by operation and output.
+    """
     match operation:
         case Read(source=source, outputs=outputs) if source == dataset:
             return {output.name: output.type for output in outputs}

@@ -1,4 +1,4 @@
-"""Lists in pages: at most so many items after a cursor, and the cursor of the next page."""
+"""Lists in pages: up to `limit` items after a cursor, and the cursor of the next page."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 INVALID = "invalid cursor; omit it to start at the first page"
 
 SKIP_DIGITS_MAX = 15
-"""Digits of the number in a cursor of derivations."""
+"""The most digits of the number in a cursor."""
 
 T = TypeVar("T")
 
 
 def encode_cursor(*parts: str) -> str:
-    """Return texts, which name the last item of a page, as one opaque text: the next page starts after it."""
+    """Return the names of the last item of a page as one opaque text, after which the next page starts."""
     return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode().rstrip("=")
 
 
 def decode_cursor(text: str, count: int) -> list[str]:
-    """Return the parts of a cursor that `encode_cursor` made of `count` parts.
+    """Return the `count` parts of a cursor of `encode_cursor`.
 
-    Raises InvalidQuery for any other text, also the empty one.
+    Raises InvalidQuery for any other text, including "".
     """
     try:
         # Cursors have no padding, since `=` would be escaped in links. Without `validate` b64decode skips
@@ -54,14 +54,14 @@ def decode_runs_cursor(
 ) -> bytes:
     """Return the tail of a key after which a page of runs starts, or b"" for None. Raises InvalidQuery.
 
-    `parse_tail` raises CorruptRow for a tail that no key can have. By default keys are those of references.
+    `parse_tail` raises CorruptRow for a tail that no key can have. By default it parses keys of references.
     """
     if text is None:
         return b""
-    # The cursor is the tail of the last key (start and run): it stays valid if that run is purged.
+    # The cursor is the tail of the last key (start and run), so it stays valid if that run is purged.
     (tail,) = decode_cursor(text, 1)
     try:
-        # Text of a client: a tail that no key can have is an error, not an arbitrary page.
+        # The text comes from a client: a tail that no key can have is an error, not an arbitrary page.
         position, mark, skipped = tail.encode().partition(HIDDEN_AFTER)
         if position or not mark:
             parse_tail(position)
@@ -73,7 +73,7 @@ def decode_runs_cursor(
 
 
 def decode_skip_cursor(text: str | None) -> int:
-    """Return how many runs of each derivation a page skips, or 0 for None. Raises InvalidQuery."""
+    """Return how many runs of each derivation a page skips, 0 for None. Raises InvalidQuery."""
     if text is None:
         return 0
     (skip,) = decode_cursor(text, 1)
@@ -83,25 +83,25 @@ def decode_skip_cursor(text: str | None) -> int:
 
 
 def invalid_cursor() -> InvalidQuery:
-    """Return the error, not raised, for a cursor that does not come from a page before."""
+    """Return, without raising it, the error for a cursor that no page returned."""
     return InvalidQuery([FieldError("cursor", INVALID)])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paged:
-    """A page of a list; `items` is the member of the body that has it, "" for a body that is the list."""
+    """A query about a page of a list. `items` names the member with the list, "" if the body is the list."""
 
     items: ClassVar[str] = ""
     joins_pages: ClassVar[bool] = True
-    """Whether pages are parts of one list."""
+    """True if pages can be joined into one list."""
     reads_all: ClassVar[bool] = False
-    """Whether clients without a limit read all pages."""
+    """True if clients without a limit read all pages."""
 
     limit: Annotated[int | None, About(minimum=1)] = None
     cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None
 
     def page_limit(self, store: LineageStore) -> int:
-        """Return the most items of a page: `limit` or FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
+        """Return the most items of a page: `limit`, by default FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
         return min(self.limit or store.settings.list_limit, store.settings.list_limit_max)
 
     def items_of(self, body: Any) -> Sequence[Any]:
@@ -110,7 +110,7 @@ class Paged:
         return items
 
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
-        """Return one page with the items of all, from the first to the last page."""
+        """Return one page with the items of all pages, from `first` to `last`."""
         return msgspec.structs.replace(last, **{self.items: tuple(items)}) if self.items else tuple(items)
 
     def start_after(self, count: int) -> list[str]:
@@ -122,11 +122,11 @@ class Paged:
 
 
 def first_page(entries: Iterator[T], limit: int, names: Callable[[T], Sequence[str]]) -> tuple[list[T], str]:
-    """Return at most `limit` entries and the cursor of the next page, "" if there are no more.
+    """Return at most `limit` entries and the cursor of the next page, "" on the last page.
 
-    `names` returns the names of an entry by which the next page finds its place.
+    `names` returns the names of an entry, after which the next page starts.
     """
-    # One more than shown: it decides whether there is a next page, so that no last page is empty.
+    # One entry more than the page shows decides whether there is a next page.
     page = list(islice(entries, limit + 1))
-    # A name and not an offset: names that are added meanwhile shift no page.
+    # The cursor is a name, not an offset: names that are added between two pages shift nothing.
     return page[:limit], encode_cursor(*names(page[limit - 1])) if len(page) > limit else ""

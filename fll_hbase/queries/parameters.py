@@ -35,9 +35,9 @@ class Kind(Enum):
 class About:
     """Annotation of a parameter: its help, bounds and name in URLs.
 
-    `name` is that in URLs if it is not the attribute; counts, and lengths of texts, are from
-    `minimum` to `maximum`; `empty` is the fault of an empty text. Words in URLs may be `in_any_case`.
-    `text_fault` returns what is wrong with a text that is not empty, "" if nothing.
+    `name` is the name in URLs if it differs from the attribute. `minimum` and `maximum` bound counts and the
+    lengths of texts. `empty` is the error text for an empty value. Words in URLs may be `in_any_case`.
+    `text_fault` returns what is wrong with a text that is not empty, "" if it is valid.
     """
 
     help: str = ""
@@ -51,7 +51,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a query: `attribute` in Python, `name` in URLs; `words` are those of a WORD."""
+    """One parameter of a query: `attribute` in Python, `name` in URLs; `words` are the values of a WORD."""
 
     attribute: str
     name: str
@@ -72,10 +72,10 @@ class Parameter:
                 return "" if value is None else str(value)
 
     def fault(self, value: Any) -> str:
-        """Return what is wrong with a value that a caller in Python gives, or "" for a valid one."""
+        """Return what is wrong with a value from Python code, or "" for a valid value."""
         if self.kind is Kind.TEXT and (value is None or value == ""):
             return self._empty_fault(value)
-        # What is absent in URLs, unless the parameter is never absent.
+        # These values mean "absent", unless the parameter is required.
         if not self.required and self.default in (None, "") and (value is None or value == self.default):
             return ""
         match self.kind:
@@ -92,7 +92,7 @@ class Parameter:
                 return flag_fault(value)
 
     def _empty_fault(self, value: Any) -> str:
-        """Return the fault of an empty text, `value`, which is None or "", or "" if it may be empty."""
+        """Return what is wrong with `value`, which is None or "", or "" if it may be empty."""
         return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 
@@ -104,7 +104,7 @@ def parameters(query: type[Any]) -> tuple[Parameter, ...]:
 
 
 def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
-    """Return the parameter of a dataclass field, by its type hint and the About that annotates it."""
+    """Return the parameter of a dataclass field from its type hint, which `About` may annotate."""
     about = About()
     if get_origin(hint) is Annotated:
         hint, *annotations = get_args(hint)
@@ -135,12 +135,12 @@ def time_text(time: Time) -> str:
         case date():
             return time.isoformat()
         case _:
-            # Not repr(), which writes great numbers with an exponent.
+            # repr() would write large numbers with an exponent.
             return f"{Decimal(str(time)):f}"
 
 
 def time_fault(time: Any) -> str:
-    """Return what is wrong with a time that is empty, has no zone or is none, or "" if nothing."""
+    """Return what is wrong with a time: empty, without a zone, or not a time, or "" if it is valid."""
     if time is None or time == "":
         return "is empty; leave it out for the default"
     if not isinstance(time, str | date | Number):
@@ -151,7 +151,7 @@ def time_fault(time: Any) -> str:
 
 
 def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = None) -> str:
-    """Return what is wrong with a whole number from `minimum`, 1 by default, to `maximum`, "" if nothing."""
+    """Return what is wrong with a whole number from `minimum` (1 if None) to `maximum`, "" if it is valid."""
     least = 1 if minimum is None else minimum
     if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
         return ""
@@ -160,12 +160,12 @@ def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = No
 
 
 def flag_fault(flag: Any) -> str:
-    """Return what is wrong with a flag, or "" if nothing."""
+    """Return what is wrong with a flag, "" if it is valid."""
     return "" if isinstance(flag, bool) else f"invalid value {flag!r}: expected True or False"
 
 
 def word_fault(word: Any, words: tuple[str, ...]) -> str:
-    """Return the error text of a word that is not among `words`, or "" if it is."""
+    """Return what is wrong with a word, "" if it is one of `words`."""
     return "" if word in words else f"invalid value {word!r}: expected {_alternatives(words)}"
 
 
@@ -175,7 +175,7 @@ def _alternatives(words: tuple[str, ...]) -> str:
 
 
 def name_fault(name: Any) -> str:
-    """Return what is wrong with a name: not a string, empty, or not UTF-8, or "" if nothing."""
+    """Return what is wrong with a name: not a string, empty or not UTF-8, "" if it is valid."""
     if not isinstance(name, str):
         return f"{name!r} is not a text"
     try:

@@ -39,7 +39,7 @@ NAMESPACE_HELP = "Namespace of the field of the policy, `*` for one on a tag; ne
 
 
 class PolicyField(Body, frozen=True, kw_only=True):
-    """The field that a policy applies to; a hidden one has a number and no names."""
+    """The field that a policy applies to. A hidden field has a number and no names."""
 
     hidden: int = 0
     namespace: Annotated[_Id, Required] = ""
@@ -48,7 +48,7 @@ class PolicyField(Body, frozen=True, kw_only=True):
 
 
 class PolicyBody(Body, frozen=True, kw_only=True):
-    """A policy on the age of data, as a client puts it: it has either `tag` or `field`."""
+    """A policy on the age of data as a client sends it, with either `tag` or `field`."""
 
     max_age: _Age
     tag: _Id = ""
@@ -57,7 +57,7 @@ class PolicyBody(Body, frozen=True, kw_only=True):
 
 
 class Policy(Body, frozen=True, kw_only=True):
-    """A policy as it is stored; `warnings` are about the body with which it was put."""
+    """A policy as it is stored; `warnings` are about the body that a client sent."""
 
     name: str
     max_age: _Age
@@ -75,7 +75,7 @@ class PoliciesAnswer(Body, frozen=True, kw_only=True):
 
 
 def policy_body(stored: AgePolicy, warnings: Iterable[FieldError] = ()) -> Policy:
-    """Return a stored policy as the body of an answer, with the warnings about what was put."""
+    """Return a stored policy as the body of an answer, with the warnings about what a client sent."""
     return Policy(
         name=stored.name,
         max_age=stored.max_age.text,
@@ -88,12 +88,12 @@ def policy_body(stored: AgePolicy, warnings: Iterable[FieldError] = ()) -> Polic
 
 
 def subject(policy: Mapping[str, Any]) -> str:
-    """Return what a policy, as JSON, applies to: all fields with a tag, or one field."""
+    """Return the subject of a policy, which is JSON, as text: all fields with a tag, or one field."""
     return name_json.text(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"
 
 
 def _rows(body: Json) -> list[Row]:
-    """Return the policies of an answer's JSON as rows, each with a text of what it applies to."""
+    """Return the policies of an answer's JSON as rows, each with its subject as text."""
     return [policy | {"appliesTo": subject(policy)} for policy in body["policies"]]
 
 
@@ -130,20 +130,23 @@ class PolicyByName(Changeable[Policy]):
 
 
 class UncheckedPolicy(PolicyByName):
-    """A policy that is put whether or not anything has its tag, or its field was ever recorded."""
+    """A policy that is put even if no field has its tag or its field was never recorded."""
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
         """Put the policy that the body describes. Raises UnreadableDocument."""
         return self._put(store, *tag_bodies.read_policy(raw, name=self.policy))
 
     def params(self) -> dict[str, str]:
-        """Return the parameters of the URL that puts it."""
+        """Return the parameters of the URL, with `allowUnknown`."""
         return super().params() | {"allowUnknown": "true"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policies(Paged, Query[PoliciesAnswer]):
     """List all policies.
+
+    Each has a name, a greatest age (`maxAge`), and either a tag or one field as its subject. A policy on a
+    tag applies to all fields with the tag.
 
     >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.name
     'uid'

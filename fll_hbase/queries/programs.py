@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ProgramDay(Body, frozen=True, kw_only=True):
-    """The runs of a program on a day of UTC; `failed_runs` are ids of the newest failed ones."""
+    """The runs of a program on a day in UTC; `failed_runs` has the ids of the newest failed runs."""
 
     day: Annotated[str, msgspec.Meta(description="As `2026-11-01`")]
     runs: int
@@ -44,8 +44,8 @@ class ProgramDay(Body, frozen=True, kw_only=True):
 class Program(ProgramName, frozen=True, kw_only=True):
     """A program by its runs of a window; starts are in milliseconds since 1970.
 
-    `runs` are those that did not fail, `failed` the others. Starts and the last run are of the former; of
-    failed runs if there are no others, and then `failed_only` is true.
+    `failed` counts failed and aborted runs, `runs` all others. The first start, last start and last run leave
+    out failed runs, unless all runs failed: then `failed_only` is true.
     """
 
     direction: AnyDirection
@@ -61,9 +61,9 @@ class Program(ProgramName, frozen=True, kw_only=True):
 
 
 class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
-    """The programs of the runs of a window, that of the newest run first, those with failed runs alone last.
+    """The programs of the runs of a window, newest run first, but programs with only failed runs last.
 
-    `failed_only` counts the latter, listed or not.
+    `failed_only` counts the programs with only failed runs, listed or not.
     """
 
     programs: tuple[Program, ...]
@@ -76,8 +76,9 @@ class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
 class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
     """List the programs that read (forward) or wrote (backward) a dataset, or one field of it.
 
-    `runs` leaves out failed and aborted runs, which `failed` counts. Programs all of whose runs failed are
-    listed with `failed=true`, after the others; `failedOnly` counts them in any case.
+    For each program, `runs` counts the runs of the window and `failed` its failed and aborted runs. Programs
+    with only failed runs are listed with `failed=true`, after the others; `failedOnly` counts them in any
+    case. At most FLL_LIST_LIMIT_MAX programs are listed, those with the newest runs.
 
     >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
     >>> [program.program for program in answer.body.programs]
@@ -113,7 +114,7 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
 
 
 def programs_answer(listed: results.Programs) -> ProgramsAnswer:
-    """Return the programs that the store lists as an answer, in their order."""
+    """Return the programs that the store lists, in their order, as an answer."""
     return ProgramsAnswer(
         programs=tuple(map(_program, listed.programs)),
         failed_only=listed.failed_only,
@@ -123,7 +124,7 @@ def programs_answer(listed: results.Programs) -> ProgramsAnswer:
 
 
 def _program(usage: results.ProgramUsage) -> Program:
-    """Return a program of the store as one of an answer; a hidden one by its number."""
+    """Return a program of the store in the form of an answer; a hidden program has only a number."""
     last = usage.last
     counts = Program(
         direction=direction_word(usage.directions),
@@ -142,7 +143,7 @@ def _program(usage: results.ProgramUsage) -> Program:
 
 
 def _day(item: results.ProgramDay) -> ProgramDay:
-    """Return a day of the store as one of an answer."""
+    """Return a day of the store in the form of an answer."""
     return ProgramDay(
         day=time_window.day_text(item.day),
         runs=item.runs,

@@ -1,4 +1,4 @@
-"""Queries: what a client may ask, with typed parameters and a typed answer, for every front alike."""
+"""Queries: typed parameters and a typed answer, the same for Python, HTTP and the command line."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _NAME = re.compile(r"{(\w+)}")
 
 
 Required = msgspec.Meta(extra={"required": True})
-"""Annotates a member that only hidden things lack: the OpenAPI document requires it."""
+"""Annotates a member that only hidden things lack, so that the OpenAPI document requires it."""
 
 Failed = msgspec.Meta(description="With `failed=true`: true if failed and aborted runs alone have it")
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A JSON object of an answer; members that have their default are left out."""
+    """A JSON object of an answer, without members that have their default."""
 
 
 class WindowBody(Body, frozen=True, kw_only=True):
-    """A JSON object of an answer about a window, which `checked_answer` says since when it is complete."""
+    """A JSON object of an answer about a window; `checked_answer` sets the time from which it is complete."""
 
     retained_from: Annotated[
         int | None,
@@ -63,17 +63,17 @@ class Fault(Body, frozen=True, kw_only=True):
 
     @classmethod
     def from_error(cls, error: FieldError) -> Fault:
-        """Return an error or a warning as the body of an answer."""
+        """Return an error or a warning as an object of an answer."""
         return cls(path=error.path, detail=error.detail)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[BodyT]):
-    """The answer to a query: its body, and what stands beside it in headers.
+    """The answer to a query: its body, and what HTTP sends in headers.
 
     `truncated_by` has the limits that cut the body, as `limit=value`. `retained_from_ms` is the retention
-    horizon, if the window begins before it. `cursor` is that of the next page, "" without one. `base_window`
-    is the window that the other one is compared with.
+    horizon, if the window begins before it. `cursor` leads to the next page, and is "" on the last page.
+    `base_window` is the window that a diff compares with `window`.
     """
 
     body: BodyT
@@ -86,46 +86,46 @@ class Answer(Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True)
 class FirstReads:
-    """Windows that a query reads first: those of `contents` for which contents ran, of `times` also when."""
+    """Windows that a query reads first: of `contents` the checksums, of `times` also the starts of runs."""
 
     contents: tuple[WindowQuery, ...] = ()
     times: tuple[WindowQuery, ...] = ()
 
 
 class Query(ABC, Generic[BodyT]):
-    """A query: a frozen dataclass whose fields are its parameters, those in `path` first.
+    """A query: a frozen dataclass whose fields are its parameters, first the parameters in `path`.
 
-    The docstring is the description of the route and of the method in Python. `result` describes a
-    successful answer.
+    The docstring of a query describes its route, without the examples, and its method in Python. `result`
+    describes a successful answer.
     """
 
     path: ClassVar[str]
     result: ClassVar[str]
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 503)
     formats: ClassVar[Mapping[str, Callable[..., str]]] = MappingProxyType({})
-    """Formats beside JSON: how the body is written, by media type."""
+    """Functions that write the body in other formats than JSON, by media type."""
 
     limits_in_headers: ClassVar[bool] = False
-    """Whether limits that cut a JSON object are in headers, too."""
+    """True if headers also name the limits that cut a JSON object."""
 
     is_immutable: ClassVar[bool] = False
-    """Whether an answer never changes, so that caches may keep it."""
+    """True if an answer never changes, so that caches may keep it."""
 
     concerns_runs: ClassVar[bool] = False
-    """Whether retention, which deletes runs, may have deleted what the query is about."""
+    """True if retention may have deleted the runs that the query needs."""
 
     table: ClassVar[TableShape] = NO_TABLE
     """The answer as a table."""
 
     example: ClassVar[Any] = None
-    """A body that the OpenAPI document shows."""
+    """The example of a body in the OpenAPI document."""
 
     @abstractmethod
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
         """Return the answer of a store. Raises LineageError."""
 
     def checked_answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
-        """Return `answer`, which says in its body what was deleted, and if damaged rows were left out.
+        """Return `answer` with a body that reports deleted runs and damaged rows that were left out.
 
         Raises LineageError.
         """
@@ -146,7 +146,7 @@ class Query(ABC, Generic[BodyT]):
         return replace(answer, body=body, truncated_by=bounds)
 
     def _not_found(self, error: NotFound, store: LineageStore) -> NotFound:
-        """Return an error of `answer` that also says which runs were deleted, where these may have had it."""
+        """Return an error of `answer`, with a note if deleted runs may have had the name."""
         deleted_ms = store.runs_retained_from_ms(Window(0, 1)) if self.concerns_runs else None
         if deleted_ms is None:
             return error
@@ -154,7 +154,7 @@ class Query(ABC, Generic[BodyT]):
         return NotFound(f"{error}. Runs that started before {time} may have been deleted, and their names")
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return what the query reads first, which a batch reads for all of its queries together."""
+        """Return the windows to read first, which a batch reads for all of its queries together."""
         return FirstReads()
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -163,7 +163,7 @@ class Query(ABC, Generic[BodyT]):
 
     @classmethod
     def body_type(cls) -> Any:
-        """Return the type of the body. Raises TypeError for a class without one."""
+        """Return the type of the body. Raises TypeError for a class without a body type."""
         for base in cls.__orig_bases__:  # type: ignore[attr-defined]  # of every class with a generic base
             if arguments := get_args(base):
                 return arguments[0]
@@ -182,7 +182,7 @@ class Query(ABC, Generic[BodyT]):
     @classmethod
     def check_times(cls, times: Mapping[str, str | None], *, now_ms: int) -> None:
         """Raise InvalidQuery for times of a URL, by name, that cannot be parsed or are in the wrong order."""
-        # Not in `Windowed`, which would have to be in front of this class among the bases of each query.
+        # Defined here: in `Windowed` it would require that class to be the first base of every query.
         if issubclass(cls, Windowed):
             time_window.parse_window(times["start"], times["end"], now_ms=now_ms)
         else:
@@ -208,7 +208,7 @@ class Query(ABC, Generic[BodyT]):
 
 
 class Changeable(Query[BodyT]):
-    """A query about one thing that clients put and remove at its path."""
+    """A query about one thing, such as a tag, that clients put and remove at its path."""
 
     @abstractmethod
     def put(self, store: LineageStore, raw: bytes) -> tuple[BodyT, bool]:
@@ -260,7 +260,7 @@ class Windowed:
     )
 
     def window(self, now_ms: int) -> Window:
-        """Return the window. Raises InvalidQuery for times that cannot be parsed, or in the wrong order."""
+        """Return the window. Raises InvalidQuery for times that are invalid or in the wrong order."""
         return time_window.parse_window(time_text(self.start), time_text(self.end), now_ms=now_ms)
 
 
@@ -271,7 +271,7 @@ class WindowedWithFailed(Windowed):
     failed: Annotated[bool, About("Include failed and aborted runs")] = False
 
     def window_queries(self, dataset: Dataset, direction: str, *, now_ms: int) -> tuple[WindowQuery, ...]:
-        """Return the window of a dataset in each direction of a word. Raises InvalidQuery as `window`."""
+        """Return the window of a dataset in each direction of a word. Raises InvalidQuery like `window`."""
         window = self.window(now_ms)
         return tuple(WindowQuery(item, dataset, window, self.failed) for item in directions(direction))
 
@@ -291,10 +291,10 @@ class Printed:
 
 
 def flow_word(direction: Direction) -> FlowDirection:
-    """Return a direction as its word: backward or forward."""
+    """Return the word for a direction: backward or forward."""
     return "backward" if direction is Direction.BACKWARD else "forward"
 
 
 def directions(direction: str) -> tuple[Direction, ...]:
-    """Return the directions of a word: both, backward or forward. Raises ValueError for another one."""
+    """Return the directions for `both`, `backward` or `forward`. Raises ValueError for other words."""
     return BOTH if direction == "both" else (Direction(direction),)

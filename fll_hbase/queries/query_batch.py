@@ -9,10 +9,10 @@ import msgspec
 from fll_hbase.queries.query import Body
 
 PATH = "/v3/questions"
-"""A POST that changes nothing."""
+"""The path of batches: a POST that changes nothing."""
 
 QUERIES_MAX = 100
-"""Queries of one request."""
+"""The most queries of one request."""
 
 
 class BatchQuery(Body, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Batch(Body, frozen=True, kw_only=True):
 
 
 class BatchedAnswer(Body, frozen=True, kw_only=True):
-    """The answer to one query: what its own request would have been answered."""
+    """The answer to one query: the status, headers and body that its own request would have."""
 
     schema_name: ClassVar[str] = "Answer"
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 ReachByDirection: TypeAlias = Mapping[Direction, results.Reach]
-"""What is within reach of one field, by direction."""
+"""The fields and edges within reach of one field, by direction."""
 
 _IN_ORDER = msgspec.Meta(
     description="True if the order of the runs in the window allows a value to pass this edge;"
@@ -52,9 +52,10 @@ _IN_ORDER = msgspec.Meta(
 
 
 class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
-    """A field within reach, with the least number of hops to it. It is `dropped` if some run read it unused.
+    """A field within reach, with the smallest number of hops to it.
 
-    `type` is the latest one in the catalogue, if it has one. `direction` is there with `direction=both`.
+    `type` is the latest type in the catalogue, "" if it has none. `dropped` is true if some run read the
+    field and did not use it. `direction` is set only with `direction=both`.
     """
 
     hops: int
@@ -67,8 +68,8 @@ class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
 class ReachEdge(Body, frozen=True, kw_only=True, gc=False):
     """A field that leads to another, with the runs in which it does; starts are in milliseconds since 1970.
 
-    Without the members about runs if these were not counted. `failed` is true if all of them failed. With
-    `direction=both` an edge stands once for each direction in which it is.
+    The members about runs are absent if the runs were not counted. `failed` is true if all of them failed.
+    With `direction=both` an edge is listed once for each of its directions.
     """
 
     source: FieldName = msgspec.field(name="from")
@@ -85,7 +86,7 @@ class ReachEdge(Body, frozen=True, kw_only=True, gc=False):
 
 
 class UnknownRelation(Body, frozen=True, kw_only=True):
-    """Two datasets: some run read one and wrote the other, and it is not known how their fields relate."""
+    """Two datasets: some run read one and wrote the other, but it is unknown how their fields relate."""
 
     source: DatasetName
     destination: DatasetName
@@ -106,10 +107,12 @@ class ReachAnswer(WindowBody, frozen=True, kw_only=True):
 class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     """Return the fields that lead to a field, that it leads to, or both, over many hops, with their edges.
 
-    An influence on a whole dataset is an edge to its field `*`, which stands before every field of it; `*`
-    may also be asked. With `direction=both` nodes and edges have the `direction` in which they
-    are. By `Accept` the answer is JSON, `text/csv` (a line for each edge), `application/graphml+xml` or
-    `text/vnd.mermaid`.
+    `level` bounds the hops. Without `indirect`, filters, joins and the like are not followed; `failed` also
+    follows failed and aborted runs. `causal` keeps only fields and edges that the order of the runs allows.
+    With `direction=both`, each node and edge has its own `direction`. An edge to field `*` influences the
+    whole dataset, and so every field of it; a query may also start at `*`. Counting runs reads all of them,
+    so an answer without `counts` is faster. `Accept` selects JSON, `text/csv` (a line for each edge),
+    `application/graphml+xml` or `text/vnd.mermaid`.
 
     >>> answer = client.reach("bank", "DailyTransactions", "UID", direction="forward", causal=True)
     >>> sorted({edge["toName"] for edge in answer})[:3]
@@ -119,7 +122,7 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/reach"
     result: ClassVar[str] = "Nodes by hops and name, edges by name"
     formats: ClassVar[Mapping[str, Callable[[Any], str]]] = MappingProxyType(reach_formats.FORMATS)
-    # The other formats have no place for limits.
+    # The other formats cannot express limits.
     limits_in_headers: ClassVar[bool] = True
     table: ClassVar[TableShape] = reach_formats.TABLE
 
@@ -132,7 +135,7 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     counts: Annotated[bool, About("Count the runs of each edge, which reads all of them")] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ReachAnswer]:
-        """Return the fields. Raises NotFound for a field that was never recorded, and DeadlineExceeded."""
+        """Return the fields. Raises NotFound for a field that was never recorded, or DeadlineExceeded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         walk = ReachQuery(
@@ -155,10 +158,10 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
 
 
 def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direction]) -> ReachAnswer:
-    """Return what is within reach of a field in each of the directions.
+    """Return the fields within reach of a field in each of the directions.
 
-    Each direction is walked by itself, with limits of its own and an equal part of the time. At the deadline
-    the answer has what was read until then. Raises DeadlineExceeded if that is nothing, and NotFound for a
+    Each direction is walked separately, with its own limits and an equal part of the time. If the time ends,
+    the answer has what was read until then. Raises DeadlineExceeded if nothing was read, and NotFound for a
     field that was never recorded.
     """
     truncated_by: set[str] = set()
@@ -175,7 +178,10 @@ def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direc
 def _read(
     store: LineageStore, walk: ReachQuery, directions: Sequence[Direction], truncated_by: set[str]
 ) -> dict[Direction, results.Reach]:
-    """Return both reaches, one not read in time with the start alone. Raises its error if none was read."""
+    """Return the reach in each direction, only the start field for a direction that was not read in time.
+
+    Raises the error of the last direction if none was read.
+    """
     reached: dict[Direction, results.Reach] = {}
     errors: list[DeadlineExceeded | NotFound] = []
     for number, direction in enumerate(directions):
@@ -191,7 +197,7 @@ def _read(
             errors.append(error)
     if not reached:
         raise errors[-1]
-    # In the order of `directions`. One without an answer has the field alone.
+    # In the order of `directions`. A direction without an answer has only the start field.
     alone = results.Reach({walk.field: 0}, (), in_order=frozenset([walk.field]))
     return {direction: reached.get(direction, alone) for direction in directions}
 
@@ -204,8 +210,8 @@ def reach_answer(
 ) -> ReachAnswer:
     """Return the fields within reach, sorted by hops and name, and the edges, sorted by their ends.
 
-    Both say whether they are in order, unless the deadline came before that was known. Of two directions a
-    field stands once, with the smaller number of hops; an edge once for each.
+    Both say whether they are in order, unless the time ended before that was known. With two directions a
+    field is listed once, with its smaller number of hops, and an edge once for each direction.
     """
     limits = {*truncated_by, *(limit for reach in by_direction.values() for limit in reach.truncated_by)}
     return ReachAnswer(
@@ -218,7 +224,7 @@ def reach_answer(
 
 
 def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) -> Iterator[ReachNode]:
-    """Yield the reached fields by hops, those of both directions once."""
+    """Yield the reached fields by hops and name, each once."""
     hops: dict[DatasetField, int] = {}
     for reach in by_direction.values():
         hops |= {field: min(count, hops.get(field, count)) for field, count in reach.hops.items()}
@@ -230,21 +236,21 @@ def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) ->
             hops=hops[field],
             type=types.get(field, ""),
             dropped=any(field in reach.dropped for reach in by_direction.values()),
-            # Of two directions, one that allows it is enough.
+            # A field is in order if either direction allows it.
             in_order=None if None in in_order else any(fields and field in fields for fields in in_order),
             direction=_direction(by_direction, list(reached)),
         )
 
 
 def _direction(by_direction: ReachByDirection, reached: Sequence[Direction]) -> AnyDirection | None:
-    """Return the directions of an item as a word, or None if the answer has one direction alone."""
+    """Return the directions of an item as a word, or None if the answer has only one direction."""
     if len(by_direction) == 1:
         return None
     return "both" if len(reached) > 1 else flow_word(reached[0])
 
 
 def _edges(by_direction: ReachByDirection) -> list[ReachEdge]:
-    # The ends of edges are the same few fields.
+    # Cached: few distinct fields are the ends of many edges.
     names = functools.cache(field_name)
     items = [(direction, item) for direction, reach in by_direction.items() for item in reach.edges]
     if len(by_direction) == 1:
@@ -256,7 +262,7 @@ def _edges(by_direction: ReachByDirection) -> list[ReachEdge]:
 def _edge(
     item: results.ReachEdge, direction: FlowDirection | None, names: Callable[[DatasetField], FieldName]
 ) -> ReachEdge:
-    """Return one edge, without the members about runs if these were not counted."""
+    """Return an edge in the form of an answer, without the members about runs if they were not counted."""
     return ReachEdge(
         source=names(item.source),
         destination=names(item.destination),
@@ -268,7 +274,7 @@ def _edge(
 
 
 def span_members(span: results.RunSpan | None) -> dict[str, Any]:
-    """Return the members about runs by attribute, or {} for None, if these were not counted."""
+    """Return the members about runs by attribute, or {} for None: the runs were not counted."""
     if span is None:
         return {}
     return {
@@ -282,7 +288,7 @@ def span_members(span: results.RunSpan | None) -> dict[str, Any]:
 
 
 def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
-    """Yield the unknown relations of all directions, without a direction if there is only one."""
+    """Yield the unknown relations of all directions, with the direction only if there are two."""
     for direction, reach in by_direction.items():
         word = None if len(by_direction) == 1 else flow_word(direction)
         yield from unknown_relations(reach.unknown, word)
@@ -291,7 +297,7 @@ def _unknown(by_direction: ReachByDirection) -> Iterator[UnknownRelation]:
 def unknown_relations(
     pairs: Iterable[tuple[Dataset, Dataset]], direction: FlowDirection | None = None
 ) -> Iterator[UnknownRelation]:
-    """Yield the pairs of datasets that are related without known fields, each with this direction."""
+    """Yield pairs of datasets whose fields relate in an unknown way, each with this direction."""
     for source, destination in pairs:
         yield UnknownRelation(
             source=dataset_name(source), destination=dataset_name(destination), direction=direction

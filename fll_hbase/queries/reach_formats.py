@@ -43,7 +43,7 @@ _MERMAID_CLASSES = {
     "both": "stroke-width:3px",
 }
 
-# Node ids are numbers, so a label needs no characters but these to be escaped in quotes.
+# Node ids are numbers, and labels are in quotes, so only these characters must be escaped.
 _ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " "})
 
 
@@ -68,7 +68,7 @@ def _cell(value: object) -> object:
 
 
 def to_graphml(answer: Body) -> str:
-    """Return the fields and edges as GraphML, a directed graph, with their members as data."""
+    """Return the fields and edges as a directed graph in GraphML, with their members as data."""
     body = msgspec.to_builtins(answer)
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
     node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string"} | _ORDER_AND_DIRECTION
@@ -93,7 +93,7 @@ def to_graphml(answer: Body) -> str:
 def to_mermaid(answer: Body) -> str:
     """Return a flow chart from left to right; indirect edges are dotted, directions are classes of nodes.
 
-    What is not in order says so.
+    Labels mark the nodes and edges that are not in order.
     """
     body = msgspec.to_builtins(answer)
     labels = {
@@ -101,7 +101,7 @@ def to_mermaid(answer: Body) -> str:
         for node in body["nodes"]
     }
     classes = {_name(node): node["direction"] for node in body["nodes"] if "direction" in node}
-    # An edge of both directions is drawn once. One that allows it is enough.
+    # An edge of both directions is drawn once, and is in order if either direction allows it.
     drawn: dict[Edge, bool] = {}
     for edge in body["edges"]:
         arrow = Edge(_name(edge["from"]), _name(edge["to"]), edge["influence"] != "direct")
@@ -119,23 +119,23 @@ def _node_ids(body: Json) -> dict[tuple[str, ...], str]:
 
 
 def _name(end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return namespace, dataset and field of a node or of an end of an edge; a hidden one by its number."""
+    """Return namespace, dataset and field of a node or of an end of an edge, such as `hidden 1`."""
     return tuple(name_json.names(end, _ENDS))
 
 
 def _add_data(element: ElementTree.Element, domain: str, values: Mapping[str, Any]) -> None:
-    """Add to a GraphML element a data element for each value; `domain` is `node` or `edge`."""
+    """Add a data element for each value to a GraphML element; `domain` is `node` or `edge`."""
     for name, value in values.items():
         ElementTree.SubElement(element, "data", key=f"{domain}-{name}").text = _xml_text(_text(value))
 
 
 def _text(value: object) -> str:
-    """Return a value as text, a boolean as JSON and XML have it."""
+    """Return a value as text, a boolean as `true` or `false`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _xml_text(text: str) -> str:
-    """Return a text with the characters that XML 1.0 cannot represent replaced."""
+    """Return a text in which U+FFFD replaces control characters that XML 1.0 cannot represent."""
     return "".join(char if char in "\t\n\r" or ord(char) >= 0x20 else "\ufffd" for char in text)
 
 
@@ -148,7 +148,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
 
 
 class Edge(NamedTuple):
-    """An arrow between the nodes of two keys; `note` is written on it as it is."""
+    """An arrow between the nodes of two keys; `note` is its label, which is not escaped."""
 
     source: Hashable
     destination: Hashable

@@ -51,7 +51,7 @@ _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 
 
 class ExpiredProgram(ProgramName, frozen=True, kw_only=True):
-    """A program whose runs beyond the age wrote a field; starts are in milliseconds since 1970, as below."""
+    """A program and its too old runs that wrote a field; starts are in milliseconds since 1970."""
 
     runs: int
     oldest_run: str
@@ -61,7 +61,7 @@ class ExpiredProgram(ProgramName, frozen=True, kw_only=True):
 
 
 class ExpiredField(FieldWithTags, frozen=True, kw_only=True):
-    """A field with data older than the policy allows; the path begins with a field of the policy."""
+    """A field with data older than the policy allows; `path` begins with a field of the policy."""
 
     path: tuple[TaggedField, ...]
     runs: int
@@ -73,14 +73,14 @@ class ExpiredField(FieldWithTags, frozen=True, kw_only=True):
 
 
 class ReportWindow(Body, frozen=True, kw_only=True):
-    """The window of the report, which ends at the cut-off at the latest, in milliseconds since 1970."""
+    """The window of the report in milliseconds since 1970, which ends at the cut-off or earlier."""
 
     start: int
     end: int
 
 
 class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
-    """Where data is older than a policy allows, by field."""
+    """The fields with data older than a policy allows, and the fields that comply."""
 
     policy: Policy
     field: Annotated[
@@ -99,7 +99,7 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
 
 
 def _rows(body: Json) -> Iterator[Row]:
-    """Yield a row for each program of each field; `source` is the field that the path begins with."""
+    """Yield a row for each program of each field; `source` columns name the first field of the path."""
     for item in body["fields"]:
         source = item["path"][0]
         ends = {name: item[name] for name in ("namespace", "name", "field")}
@@ -129,9 +129,12 @@ _TABLE = TableShape(
 class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     """Report where data of the fields of a policy, or derived from it, is older than the policy allows.
 
-    The runs are those of the window that started before now minus `maxAge`. `indirect=true` follows indirect
-    dependencies, too. By `Accept` the answer is JSON, `text/csv`, a line for each field and program, or
-    `text/html`, a page to print. 404 if there is no policy of that name, 409 if there are several.
+    Only runs of the window that started before now minus `maxAge` count. The window begins at 0 by default.
+    `indirect` also follows filters, join keys and the like; `failed` counts failed and aborted runs. The
+    order of runs is ignored. An unknown policy is 404 (`NotFound` in Python). If policies of several
+    namespaces have the name, the answer is 409 (`AmbiguousName`) unless `namespace` selects one, `*` for a
+    policy on a tag. `Accept` selects JSON, `text/csv` (a line for each field and program) or `text/html`, a
+    page to print.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
     'PII'
@@ -187,14 +190,14 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     def to_text(
         self, media_type: str, body: RetentionReportAnswer, window: Window | None, *, stamp: Stamp
     ) -> str:
-        """Return a report as CSV, or as a page to print, which says when it was made."""
+        """Return a report as CSV, or as a page to print with the time when it was made."""
         if media_type == HTML:
             return html_report.to_html(retention_document(msgspec.to_builtins(body), stamp))
         return super().to_text(media_type, body, window, stamp=stamp)
 
 
 def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *, begins_later: bool) -> str:
-    """Return whether a policy is kept, by how many fields, and what is not known."""
+    """Return in a sentence whether a policy is kept, for how many fields, or why this is unknown."""
     total, age = count_text(len(fields) + len(report.complying), "field"), report.policy.max_age.text
     if fields:
         oldest = Stamp(0).time(min(field.oldest_start for field in fields))
@@ -222,7 +225,7 @@ def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *,
 
 
 def _tags(store: LineageStore, report: results.RetentionReport, truncated_by: set[str]) -> TagNames:
-    """Return the tags of the fields of a report, and of that of its policy."""
+    """Return the tags of the fields of a report and of the field of its policy."""
     fields = {*(item.path[-1] for item in report.fields), *report.complying}
     if report.policy.field is not None:
         fields.add(report.policy.field)
@@ -230,7 +233,7 @@ def _tags(store: LineageStore, report: results.RetentionReport, truncated_by: se
 
 
 def _expired_field(item: results.ExpiredField, tags: TagNames) -> ExpiredField:
-    """Return an expired field of the store as one of an answer, with the span of the runs of all programs."""
+    """Return an expired field in the form of an answer, with the span of the runs of all programs."""
     programs = item.written.programs
     oldest = min((program.oldest for program in programs), key=_start_and_id)
     newest = max((program.newest for program in programs), key=_start_and_id)
@@ -245,7 +248,7 @@ def _expired_field(item: results.ExpiredField, tags: TagNames) -> ExpiredField:
 
 
 def _program(program: results.ProgramRuns) -> ExpiredProgram:
-    """Return a program of the store, with its expired runs, as one of an answer."""
+    """Return a program of the store, with its expired runs, in the form of an answer."""
     return ExpiredProgram(
         **name_json.program(program.newest),
         runs=program.runs,

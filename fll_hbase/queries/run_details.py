@@ -1,4 +1,4 @@
-"""One run with everything that is recorded of it: its datasets, operations and events."""
+"""One run, with its recorded datasets, operations and events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EventOfRun(Body, frozen=True, kw_only=True):
 
 
 class RunDetails(RunHead, frozen=True, kw_only=True):
-    """One run with everything recorded of it. What its source does not report is left out."""
+    """One run with everything that is recorded of it. Facts that its source does not report are left out."""
 
     schema_name: ClassVar[str] = "RunTold"
 
@@ -77,13 +77,15 @@ _MEMBERS = {item.encode_name: item for item in msgspec.structs.fields(RunDetails
 
 @dataclass(frozen=True)
 class Run(Query[RunDetails]):
-    """Return everything that is recorded of one run: its datasets, its operations and where they are from.
+    """Return one run by its id: its program and state, the datasets and operations, and facts of its events.
 
-    409 if programs of several namespaces have a run of this id.
+    If programs of several namespaces have a run of this id, the answer is 409 (`AmbiguousName` in Python):
+    use the query that also has the namespace. A UUID belongs to one run only.
 
     >>> newest = client.runs("bank", "RiskScores", limit=1).body.runs[0]
-    >>> client.run(newest.run).body.program
-    'report'
+    >>> body = client.run(newest.run).body
+    >>> body.program, body.state, len(body.datasets)
+    ('report', 'COMPLETE', 3)
     """
 
     path: ClassVar[str] = "/v3/runs/{run}"
@@ -100,7 +102,9 @@ class Run(Query[RunDetails]):
 
 @dataclass(frozen=True)
 class RunOfNamespace(Query[RunDetails]):
-    """Return everything that is recorded of one run of a program of a namespace.
+    """Return one run of a program of a namespace: as the query by id alone, but never ambiguous.
+
+    The namespace is the one of the program, whatever datasets the run read and wrote.
 
     >>> newest = client.runs("bank", "RiskScores", limit=1).body.runs[0]
     >>> client.namespace_run(newest.namespace, newest.run).body.program
@@ -139,7 +143,7 @@ def _answer(details: results.RunDetails, content: Content, *, now_ms: int) -> An
 def _run_with_content(
     store: LineageStore, run: str, namespace: str = ""
 ) -> tuple[results.RunDetails, Content]:
-    """Return a run by its id, or a run of events by its UUID in any case. Raises NotFound."""
+    """Return a run by its id; a UUID of a run from events may be in any case. Raises NotFound."""
     try:
         return store.run_with_content(run, namespace)
     except NotFound:
@@ -150,17 +154,17 @@ def _run_with_content(
 
 
 def _document_facts(run: ProgramRun) -> dict[str, Any]:
-    """Return the facts that are recorded with a run, by attribute."""
+    """Return the facts that a document recorded with a run, by attribute."""
     facts = ((_MEMBERS[name], fact) for name, fact in run_facts(run).items() if name in _MEMBERS)
     return {member.name: msgspec.convert(fact, member.type) for member, fact in facts}
 
 
 def _event_facts(details: results.RunDetails) -> dict[str, Any]:
-    """Return the facts of the events of a run, by attribute; nothing for a run recorded by a document."""
+    """Return the facts of the events of a run, by attribute, or {} for a run that a document recorded."""
     if details.part is None:
         return {}
     members: dict[str, Any] = {"sql": details.part.sql} if details.part.sql else {}
-    # In order of the events: a later fact replaces an earlier one, and an absent one removes nothing.
+    # In the order of the events: a later fact replaces an earlier fact, and an absent fact removes nothing.
     for facts in details.facts:
         members |= {name: fact for name, fact in _facts(facts) if fact}
     names = sorted({name for facts in details.facts for name in facts.physical_names})

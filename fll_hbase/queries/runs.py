@@ -1,4 +1,4 @@
-"""Runs: pages of those of a dataset, of the programs of a namespace, and of all programs, newest first."""
+"""Pages of runs, newest first: of a dataset, of the programs of a namespace, or of all programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # A third of the runs that the Spark agent reports never end (docs/record/openlineage.md).
 SILENT_MS = DAY_MS
-"""Time after its last event at which a run that has not ended is returned without a state."""
+"""Time after the last event at which a run without a recorded end is returned without a state."""
 
 TABLE = TableShape(
     (
@@ -55,7 +55,7 @@ BUCKETS_MAX = 1_000
 class RunHead(Body, frozen=True, kw_only=True):
     """The common part of answers about a run; times are in milliseconds since 1970.
 
-    The program of one that is hidden has a number and no names.
+    A hidden program has a number and no names.
     """
 
     run: str
@@ -95,7 +95,7 @@ class RunsAnswer(WindowBody, frozen=True, kw_only=True):
 
 
 class NamespaceRunsAnswer(WindowBody, frozen=True, kw_only=True):
-    """A page of the runs of programs; `truncated` only if a limit left out others."""
+    """A page of the runs of programs; `truncated` is true only if a limit left out namespaces."""
 
     runs: tuple[RunOfProgram, ...]
     truncated: bool = False
@@ -104,7 +104,7 @@ class NamespaceRunsAnswer(WindowBody, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFilter:
-    """Only runs of one program, or in one state."""
+    """Parameters that select the runs of one program, or in one state."""
 
     program: Annotated[str, About("Only runs of programs of this name", minimum=1)] = ""
     state: Annotated[Literal["", RunState], About("Only runs in this state")] = ""
@@ -112,7 +112,7 @@ class RunFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class FieldFilter:
-    """Only runs of one field."""
+    """A parameter that selects the runs of one field."""
 
     field: Annotated[str, About(FIELD_HELP, minimum=1)] = ""
 
@@ -136,7 +136,7 @@ class DatasetRuns(RunFilter, FieldFilter, Windowed, Paged, DatasetQuery[BodyT]):
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramRuns(RunFilter, Windowed, Paged, Query[BodyT]):
-    """A query about a page of the runs of the programs of a namespace, or of all."""
+    """A query about a page of the runs of the programs of one namespace or all namespaces."""
 
     def read_page(self, store: LineageStore, window: Window, namespace: str) -> RunsPage:
         """Return the page; "" is all namespaces. Raises InvalidQuery for an invalid cursor, and NotFound."""
@@ -151,6 +151,10 @@ class ProgramRuns(RunFilter, Windowed, Paged, Query[BodyT]):
 @dataclass(frozen=True, kw_only=True)
 class Runs(DatasetRuns[RunsAnswer]):
     """List the runs of the window that read or wrote a dataset, including failed and aborted ones.
+
+    `field` selects the runs that read or wrote this field, `program` the runs of programs of exactly this
+    name, and `state` the runs in this state; a run must match all of them. `direction` of a run is `backward`
+    if it wrote the dataset, `forward` if it read it, or `both`. `limit` bounds the runs, newest first.
 
     >>> page = client.runs("bank", "DailyTransactions", program="print", limit=2)
     >>> next_page = client.runs("bank", "DailyTransactions", limit=2, **page.next_page)
@@ -176,7 +180,9 @@ class Runs(DatasetRuns[RunsAnswer]):
 class AllRuns(ProgramRuns[NamespaceRunsAnswer]):
     """List the runs of the window in all namespaces, including failed and aborted ones.
 
-    A page may have fewer runs than its limit and still a next page.
+    `program` selects the runs of programs of exactly this name, `state` the runs in this state. A page
+    examines at most 20,000 runs, so it may have fewer runs than its limit although a next page exists. The
+    answer covers at most 10,000 namespaces, and is `truncated` if there are more.
 
     >>> client.all_runs(program="print", limit=1).body.runs[0].namespace
     'bank'
@@ -197,8 +203,10 @@ class AllRuns(ProgramRuns[NamespaceRunsAnswer]):
 class NamespaceRuns(ProgramRuns[NamespaceRunsAnswer]):
     """List the runs of the window of the programs of a namespace, including failed and aborted ones.
 
-    The namespace is that of the programs, whatever datasets they read and wrote. A page may have fewer runs
-    than its limit and still a next page.
+    The namespace is the one of the programs, whatever datasets they read and wrote. `program` selects the
+    runs of programs of exactly this name, `state` the runs in this state. A page examines at most 20,000
+    runs, so it may have fewer runs than its limit although a next page exists. A namespace without a
+    recorded program is 404 (`NotFound` in Python).
 
     >>> client.namespace_runs("bank", program="print", limit=1).body.runs[0].program
     'print'
@@ -219,7 +227,7 @@ class NamespaceRuns(ProgramRuns[NamespaceRunsAnswer]):
 def _program_runs(
     query: ProgramRuns[NamespaceRunsAnswer], store: LineageStore, namespace: str, now_ms: int
 ) -> Answer[NamespaceRunsAnswer]:
-    """Return a page of the runs of a query's window as an answer; the namespace "" is all namespaces."""
+    """Return a page of the runs of a query's window as an answer; "" means all namespaces."""
     window = query.window(now_ms)
     page = query.read_page(store, window, namespace)
     body = NamespaceRunsAnswer(
@@ -234,12 +242,12 @@ def _program_runs(
 
 
 def next_cursor(page: RunsPage) -> str:
-    """Return the cursor of the page after one, or "" for the last."""
+    """Return the cursor of the page after `page`, "" if it is the last."""
     return encode_cursor(page.next_after.decode()) if page.next_after else ""
 
 
 def listed_run(listed: StoredRun, *, now_ms: int) -> ListedRun:
-    """Return one run of a dataset; `now_ms` decides whether a running one still has a state."""
+    """Return one run of a dataset. A run that is silent for SILENT_MS at `now_ms` has no state."""
     return ListedRun(
         checksum=listed.checksum,
         direction=direction_word(listed.directions),
@@ -248,10 +256,10 @@ def listed_run(listed: StoredRun, *, now_ms: int) -> ListedRun:
 
 
 def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
-    """Return the members of a RunHead by attribute; see SILENT_MS for runs without a state."""
+    """Return the members of a RunHead by attribute; SILENT_MS explains runs without a state."""
     facts = run_facts(run)
     last_event_time = facts.get("lastEventTime")
-    # A run that a document reports as running has no events, and so no time after which it is silent.
+    # A run that a document reports as running has no events, so it is never silent.
     is_silent = run.state is State.RUNNING and now_ms - (last_event_time or now_ms) >= SILENT_MS
     return {
         "run": run.run,
@@ -264,12 +272,12 @@ def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
 
 
 def run_facts(run: ProgramRun) -> Json:
-    """Return the facts of a run that are not part of its lineage, by JSON member, or {} without any."""
+    """Return the facts of a run that are not part of its lineage, by JSON member."""
     return json.loads(run.details) if run.details else {}
 
 
 class RunBucket(Body, frozen=True, kw_only=True):
-    """The runs that start between `start`, in epoch seconds, and the next bucket."""
+    """The runs that start between `start`, in seconds since 1970, and the next bucket."""
 
     start: int | float
     complete: Annotated[int, msgspec.Meta(description="Runs that neither failed nor were aborted")]
@@ -277,7 +285,7 @@ class RunBucket(Body, frozen=True, kw_only=True):
 
 
 class RunCountsAnswer(WindowBody, frozen=True, kw_only=True):
-    """Counts of the runs of a window, the oldest part first."""
+    """Counts of the runs of a window, the oldest bucket first."""
 
     buckets: tuple[RunBucket, ...]
     truncated: bool
@@ -288,11 +296,14 @@ class RunCountsAnswer(WindowBody, frozen=True, kw_only=True):
 class RunCounts(Windowed, DatasetQuery[RunCountsAnswer]):
     """Count the runs that read or wrote a dataset, over the window.
 
-    The buckets divide the window evenly; there are fewer than `buckets` if it has fewer milliseconds. Every
-    run of the window is read.
+    The window is divided into `buckets` equal parts, or fewer if it has fewer milliseconds. `complete` counts
+    the runs of a part that neither failed nor were aborted, `failed` the others. `field` selects runs that
+    read or wrote this field. On days without a seal, runs are read one by one, newest first, up to
+    FLL_RUNS_MAX; older runs of such days are then not counted.
 
-    >>> [bucket.complete for bucket in client.run_counts("bank", "RiskScores", buckets=3).body.buckets]
-    [19, 19, 20]
+    >>> answer = client.run_counts("bank", "DailyTransactions", start="now-3d", buckets=3)
+    >>> [(bucket.complete, bucket.failed) for bucket in answer.body.buckets]
+    [(49, 2), (49, 2), (48, 3)]
     """
 
     path: ClassVar[str] = "/v3/namespaces/{namespace}/endpoints/{name}/runs/counts"

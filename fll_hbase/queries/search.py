@@ -39,7 +39,9 @@ class HitsAnswer(Body, frozen=True, kw_only=True):
 class Search(Paged, Query[HitsAnswer]):
     """List the datasets and fields whose names contain a text, in any case, the best match first.
 
-    A page may have fewer results than its limit and still a next page.
+    Names equal to the text come first, then names that begin with it, then names that contain it. `kind`
+    selects datasets (`endpoint`) or fields. A page examines FLL_SEARCH_END_POINTS_MAX datasets, so it may
+    have fewer results than its limit although a next page exists.
 
     >>> [hit.name for hit in client.search("risksc").body.results]
     ['RiskScores']
@@ -64,7 +66,7 @@ class Search(Paged, Query[HitsAnswer]):
             kind=SearchKind(self.kind) if self.kind else None,
             start_after=_position(self.cursor),
             limit=self.page_limit(store),
-            # A rare text may be found only after millions of names: the bound ends the page, not the search.
+            # A rare text may occur only after millions of names: the bound ends the page, not the search.
             datasets_max=store.settings.search_end_points_max,
         )
         hits = (
@@ -75,7 +77,7 @@ class Search(Paged, Query[HitsAnswer]):
 
 
 def _cursor(position: SearchPosition | None) -> str:
-    """Return the cursor of a position in the search, or "" for None."""
+    """Return the cursor of a position in the search, "" for None."""
     if position is None:
         return ""
     rank, last = position
@@ -83,7 +85,7 @@ def _cursor(position: SearchPosition | None) -> str:
 
 
 def _position(cursor: str | None) -> SearchPosition | None:
-    """Return the position that a cursor of `_cursor` encodes, or None for None. Raises InvalidQuery."""
+    """Return the position that `_cursor` encoded, None for None. Raises InvalidQuery."""
     if cursor is None:
         return None
     rank, namespace, name, field = decode_cursor(cursor, 4)

@@ -1,4 +1,4 @@
-"""Documents that a server received lately: from whom, and what became of them."""
+"""Documents that a server received lately: their senders and outcomes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Event(Body, frozen=True, kw_only=True):
-    """One document that a client sent. What is not known of it is left out."""
+    """One document that a client sent. Unknown facts are left out."""
 
     schema_name: ClassVar[str] = "ActivityEvent"
 
@@ -67,8 +67,11 @@ _TABLE = TableShape(
 class Events(Query[EventsAnswer]):
     """List the documents that arrived lately: from whom, accepted, with warnings, or refused and why.
 
-    `since` is included. Of documents that others sent, a caller sees those whose program is in a namespace
-    that it may read, without the texts of their warnings, and none that was refused.
+    `since` (included) bounds the time of arrival, and `limit` the documents, at most 1,000. `outcome` selects
+    documents that were accepted, accepted with warnings, or refused. With authentication, a caller who is not
+    an administrator sees its own documents. It sees documents of other senders only if they were not refused
+    and their program is in a namespace that it may read, without the texts of warnings. Only a server
+    answers: for a store, Python raises ConfigurationError.
     """
 
     path: ClassVar[str] = "/v3/events"
@@ -84,9 +87,9 @@ class Events(Query[EventsAnswer]):
     limit: Annotated[int, About(minimum=1, maximum=1_000)] = 100
 
     def since_ms(self, *, now_ms: int) -> int:
-        """Return the earliest time of arrival in epoch ms, included."""
+        """Return the earliest time of arrival, included, in milliseconds since 1970."""
         return ceil(time_window.parse_seconds(time_text(self.since), now_ms=now_ms) * 1000)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[EventsAnswer]:
-        """Raise ConfigurationError: a server answers, which receives documents."""
+        """Raise ConfigurationError: only a server receives documents."""
         raise ConfigurationError("documents arrive at a server: give its URL; fll serve starts one")

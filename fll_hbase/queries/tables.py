@@ -20,25 +20,25 @@ CSV = "text/csv"
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """Columns of a table, and its rows for the JSON of an answer; `times` are columns in milliseconds."""
+    """Columns of a table, and a function that builds its rows; `times` names columns in milliseconds."""
 
     columns: tuple[str, ...]
     build: Callable[[Any], Sequence[Row]]
     times: tuple[str, ...] = ()
 
     def rows(self, body: Any) -> list[Row]:
-        """Return the rows, with None for a value that is missing; hidden things have their number as name."""
+        """Return the rows, with None for missing values and names such as `hidden 1` for hidden things."""
         if isinstance(body, msgspec.Struct | tuple):
             body = named_json(body)
         return [{name: row.get(name) for name in self.columns} for row in self.build(body)]
 
     def to_csv(self, body: Any) -> str:
-        """Return a line for each row, after a line of the columns; times are in milliseconds since 1970."""
+        """Return a line for each row, after a line with the columns; times are in milliseconds since 1970."""
         return csv_text.to_csv(self.columns, ([*row.values()] for row in self.rows(body)))
 
 
 def named_json(body: Any) -> Any:
-    """Return an answer as JSON in which hidden things have their number as name."""
+    """Return an answer as JSON in which hidden things have names such as `hidden 1`."""
     members = msgspec.to_builtins(body)
     name_json.add_hidden_names(members)
     return members

@@ -49,7 +49,7 @@ class TaggedField(FieldName, frozen=True, kw_only=True):
 
 
 class Tag(TaggedField, frozen=True, kw_only=True):
-    """A tag of a field; `warnings` are about the body with which it was put."""
+    """A tag of a field; `warnings` are about the body that a client sent."""
 
     tag: str
     time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")
@@ -59,7 +59,7 @@ class Tag(TaggedField, frozen=True, kw_only=True):
 
 
 class InheritedTag(Tag, frozen=True, kw_only=True):
-    """A tag of a field, or of one that it is derived from."""
+    """A tag of a field, own or inherited from a field upstream."""
 
     schema_name: ClassVar[str] = "FieldTag"
 
@@ -70,14 +70,14 @@ class InheritedTag(Tag, frozen=True, kw_only=True):
 
 
 class TagBody(Body, frozen=True, kw_only=True):
-    """The note of a tag, as a client puts it."""
+    """The note of a tag, as a client sends it."""
 
     by: Annotated[str, msgspec.Meta(max_length=ID_BYTES_MAX, description=BY_HELP)] = ""
     description: Annotated[str, msgspec.Meta(max_length=NAME_BYTES_MAX)] = ""
 
 
 class FieldTagsAnswer(WindowBody, frozen=True, kw_only=True):
-    """A page of the tags of a field. It has `truncated` if inherited ones are included."""
+    """A page of the tags of a field; `truncated` is set only if inherited tags are included."""
 
     schema_name: ClassVar[str] = "FieldTagList"
 
@@ -114,7 +114,7 @@ class TaggedFieldsAnswer(Body, frozen=True, kw_only=True):
 
 
 def tag_body(stored: FieldTag, warnings: Iterable[FieldError] = ()) -> Tag:
-    """Return a stored tag as the body of an answer, with the warnings about what was put."""
+    """Return a stored tag as the body of an answer, with the warnings about what a client sent."""
     return Tag(**_members(stored), warnings=tuple(map(Fault.from_error, warnings)))
 
 
@@ -130,13 +130,13 @@ def _members(stored: FieldTag) -> Json:
 
 
 def _inherited_tag(entry: PathTag) -> InheritedTag:
-    """Return a tag of the store with the path that it came as one of an answer."""
+    """Return a tag of the store, with its path, in the form of an answer."""
     path = tuple(TaggedField(**name_json.field(step)) for step in entry.path)
     return InheritedTag(**_members(entry.tag), path=path)
 
 
 def _path_rows(body: Json) -> list[Row]:
-    """Return the tags of an answer's JSON as rows, each path as one text."""
+    """Return the tags of an answer's JSON as rows, with each path as one text."""
     return [
         tag | {"path": " > ".join(map(name_json.text, tag["path"]))} if "path" in tag else tag
         for tag in body["tags"]
@@ -144,7 +144,7 @@ def _path_rows(body: Json) -> list[Row]:
 
 
 def _name_rows(body: Json) -> list[Row]:
-    """Return a row for each name of a tag in an answer's JSON."""
+    """Return a row for each tag name in an answer's JSON."""
     return [{"tag": name} for name in body["tags"]]
 
 
@@ -176,10 +176,10 @@ class TagOfField(FieldQuery[Tag], Changeable[Tag]):
 class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
     """List the tags of a field. 404 for a field that was never recorded.
 
-    With `inherited=true` also those of all fields that its values come from, over direct edges, in the runs
-    that start in the window. Each tag stands once, and has the `path` that explains it, the shortest one,
-    from the field with the tag to this one. Without it the window has no effect. `changeable` is false
-    if the principal may not put tags.
+    With `inherited=true`, the answer also has the tags of all fields that the values come from, over direct
+    edges, in the runs that start in the window. Each tag is listed once, with a shortest `path` from the
+    field that has it to this field; `level` bounds the hops. Without `inherited`, window and `level` have no
+    effect. `changeable` is false if the principal may not put tags.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.name
     'DailyTransactions'
@@ -205,20 +205,20 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         if self.inherited:
             return self._with_inherited(store, window)
         [start_after] = self.start_after(1)
-        # All tags of a field are in one row, which is read whole: only the answer is paged.
+        # One row contains all tags of a field and is read as a whole, so only the answer is paged.
         stored = (entry for entry in store.tags.field_tags(self.dataset_field) if entry.tag > start_after)
         page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.tag,))
         tags = tuple(InheritedTag(**_members(entry)) for entry in page)
         return Answer(FieldTagsAnswer(tags=tags, changeable=store.may_tag(self.dataset)), cursor=cursor)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return the window of the dataset, if inherited tags are included."""
+        """Return the window of the dataset if inherited tags are included, else no windows."""
         if not self.inherited:
             return FirstReads()
         return FirstReads(times=(WindowQuery(Direction.BACKWARD, self.dataset, self.window(now_ms)),))
 
     def _with_inherited(self, store: LineageStore, window: Window) -> Answer[FieldTagsAnswer]:
-        """Return a page of the field's own tags and of those that it inherits in the window, by tag."""
+        """Return a page of own and inherited tags of the field in the window, by tag."""
         [start_after] = self.start_after(1)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         # Imported here: the client of a server reads no store.
@@ -239,6 +239,9 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
 @dataclass(frozen=True, kw_only=True)
 class DatasetTags(Paged, DatasetQuery[DatasetTagsAnswer]):
     """List the tags of all fields of a dataset. 404 for a dataset that was never recorded.
+
+    Tags under all names (aliases) of the dataset are listed, inherited tags are not. `limit` bounds the tags
+    of a page, not the fields.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
     'PII'
@@ -262,6 +265,8 @@ class DatasetTags(Paged, DatasetQuery[DatasetTagsAnswer]):
 @dataclass(frozen=True, kw_only=True)
 class Tags(Paged, Query[TagsAnswer]):
     """List the tags that any field has.
+
+    Each name is listed once, however many fields have the tag.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
     'PII'
@@ -287,7 +292,8 @@ class Tags(Paged, Query[TagsAnswer]):
 class TaggedFields(Paged, Query[TaggedFieldsAnswer]):
     """List the fields that have a tag, or none for a tag that no field has.
 
-    A page may have fewer fields than its limit and still a next page.
+    Fields that inherit the tag are not listed. A page may have fewer fields than its limit although a next
+    page exists.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
     'PII'

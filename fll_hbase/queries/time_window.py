@@ -16,12 +16,12 @@ from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 DEFAULT_START, DEFAULT_END = "now-30d", "now"
 
-# Bounded lengths: arithmetic on numbers of many digits is slow, and int() refuses more than 4,300.
+# Lengths are bounded: arithmetic on many digits is slow, and int() refuses more than 4,300 digits.
 _SECONDS = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
 _NOW = re.compile(r"now((?:[+-][0-9]{1,18}[smhdw])*)", re.ASCII)
 _STEP = re.compile(r"([+-])([0-9]+)([smhdw])", re.ASCII)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-# The extended format of ISO 8601; the fraction is apart, because datetime has microseconds only.
+# The extended format of ISO 8601. The fraction is a separate group, since datetime has only microseconds.
 _ISO = re.compile(
     r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:T(?P<time>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?P<fraction>(?<=:[0-9]{2}:[0-9]{2})\.[0-9]{1,64})?"
@@ -32,21 +32,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def zone_fault(name: str) -> str:
-    """Return what is wrong with the name of a time zone, or "" for one of the IANA database."""
+    """Return what is wrong with the name of a time zone, "" if the IANA database has it."""
     try:
         ZoneInfo(name)
-    # ZoneInfo reads a file of that name: a folder is an OSError, `../x` and NUL a ValueError.
+    # ZoneInfo reads a file of that name: a folder raises OSError, `../x` and NUL raise ValueError.
     except (KeyError, OSError, ValueError):
         return f"{name[:100]!r} is not a time zone: expected a name such as Europe/Berlin or UTC"
     return ""
 
 
-# A request parses its window to check it, and to answer.
+# Cached: a request parses its window twice, to check it and to answer.
 @lru_cache(maxsize=64)
 def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     """Return the window from `start` (included) to `end` (excluded); the default is the last 30 days.
 
-    Equal times are an empty window. Raises InvalidQuery with every time that cannot be parsed, or if `start`
+    Equal times give an empty window. Raises InvalidQuery with every time that cannot be parsed, or if `start`
     is after `end`.
     """
     times = parse_times({"start": start, "end": end}, now_ms=now_ms)
@@ -54,7 +54,7 @@ def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
 
 
 def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fraction]:
-    """Return times by name, without those that are None. Raises InvalidQuery for those that are invalid."""
+    """Return times by name, without None. Raises InvalidQuery with every invalid time."""
     errors: list[FieldError] = []
     times: dict[str, Fraction] = {}
     for name, text in texts.items():
@@ -69,20 +69,20 @@ def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fr
 
 
 def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
-    """Return the window between two times in seconds; None means the default of `parse_window`.
+    """Return the window between two times in seconds since 1970, None for a default of `parse_window`.
 
     Raises InvalidQuery if `start` is after `end`.
     """
     first = parse_seconds(DEFAULT_START, now_ms=now_ms) if start is None else start
     last = parse_seconds(DEFAULT_END, now_ms=now_ms) if end is None else end
-    # Exact times, before rounding: an `end` that is less than a millisecond too early is an error too.
+    # Compared before rounding: an `end` that is less than a millisecond too early is an error, too.
     if first > last:
         raise InvalidQuery([_order_error(start, end)])
     return Window(_milliseconds(first), _milliseconds(last))
 
 
 def _order_error(start: Fraction | None, end: Fraction | None) -> FieldError:
-    """Return the error of a start after the end, at the one of them that was given."""
+    """Return the error for a start after the end, at a parameter that was given."""
     if start is None:
         return FieldError("end", f"is before the default start, {DEFAULT_START}; give `start`, too")
     if end is None:
@@ -93,7 +93,7 @@ def _order_error(start: Fraction | None, end: Fraction | None) -> FieldError:
 def parse_seconds(text: str, *, now_ms: int) -> Fraction:
     """Return a time as exact seconds since 1970. Raises ValueError for other texts and times before 1970."""
     if _SECONDS.fullmatch(text):
-        # A fraction, because a float has too few digits for the milliseconds of late starts.
+        # A float has too few digits for the milliseconds of late starts, so a Fraction is used.
         digits, _, decimals = text.partition(".")
         return Fraction(int(digits + decimals), 10 ** len(decimals))
     if match := _ISO.fullmatch(text):
@@ -110,7 +110,7 @@ def parse_seconds(text: str, *, now_ms: int) -> Fraction:
 
 
 def _iso_seconds(match: re.Match[str]) -> Fraction:
-    """Return a date, which is its midnight in UTC, or a time with a zone. Raises ValueError."""
+    """Return the seconds since 1970 of a date (midnight in UTC) or a time with a zone. Raises ValueError."""
     if match["time"] and not match["zone"]:
         raise ValueError(f"{match[0]!r} is a time of day, which needs a zone: `Z`, or an offset as in +01:00")
     try:
@@ -122,13 +122,13 @@ def _iso_seconds(match: re.Match[str]) -> Fraction:
 
 
 def _not_a_time(text: str) -> str:
-    """Return the message about a text that is not a time, which quotes at most 100 characters of it."""
-    # The text is cut: it may be as long as a request line.
+    """Return the error text for a text that is not a time, quoting at most 100 characters of it."""
+    # The quoted text is cut, because it may be as long as a request line.
     detail = (
         f"{text[:100]!r} is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or"
         " `2026-11-01T06:00:00Z`, `now`, or a sum such as `now-1d+30m` (units s m h d w)"
     )
-    # In a query string a plus is a blank (WHATWG URL, 5.1).
+    # In a query string, a plus sign means a blank (WHATWG URL, 5.1).
     return f"{detail}; write `+` as `%2B` in a URL" if " " in text else detail
 
 
@@ -138,7 +138,7 @@ def epoch_seconds(milliseconds: int) -> str:
 
 
 def short_seconds(milliseconds: int) -> int | float:
-    """Return milliseconds since 1970 in seconds; whole seconds as a whole number, as answers have them."""
+    """Return milliseconds since 1970 in seconds, as an int if they are whole seconds."""
     return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
 
 
@@ -158,7 +158,7 @@ def day_text(day: int) -> str:
 
 def _milliseconds(seconds: Fraction) -> int:
     """Return seconds as milliseconds, rounded up, at most START_LIMIT_MS."""
-    # Up, because starts are whole milliseconds: one before `start` is excluded, one before `end` included.
+    # Rounding down would include a run just before `start`, and exclude a run just before `end`.
     return min(ceil(seconds * 1000), START_LIMIT_MS)
 
 
@@ -177,7 +177,7 @@ class WindowText:
         return f"{self.start} to {self.end}"
 
     def answered(self, window: Window | None) -> WindowText:
-        """Return the window of an answer in seconds since 1970, `now` to the second, this window for None."""
+        """Return the window of an answer in seconds since 1970, `now` in whole seconds; itself for None."""
         if window is None:
             return self
         ends = ((self.start, window.start_ms), (self.end, window.stop_ms))

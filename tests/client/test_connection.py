@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from fll_hbase import connect
+from fll_hbase import connect, queries
 from fll_hbase.client import connection as connection_module
+from fll_hbase.client.answers import TypedAnswer
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.opening import open_client
 from fll_hbase.queries.catalogue import DatasetDetails
@@ -179,10 +180,14 @@ def test_the_examples_of_docstrings(sampled: str, tmp_path: Path) -> None:
                 method, name, module=connection_module, globs={"client": client}
             )
         ]
-        examples += doctest.DocTestFinder(recurse=False).find(Connection, globs={"client": client})
-        ran = [runner.run(example) for example in examples if example.examples]
-    assert len(ran) >= 14
+        for owner in (Connection, TypedAnswer):
+            examples += doctest.DocTestFinder(recurse=False).find(owner, globs={"client": client})
+        for example in examples:
+            runner.run(example)
     assert runner.failures == 0
+    ran = {example.docstring for example in examples if example.examples}
+    # Only a server answers `Events`.
+    assert [name for name in queries.__all__ if getattr(queries, name).__doc__ not in ran] == ["Events"]
 
 
 def test_pages_of_runs_are_all_runs(local: Connection, remote: Connection) -> None:

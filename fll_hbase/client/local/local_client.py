@@ -43,7 +43,7 @@ class LocalClient(Connection):
         clock: Callable[[], int] = now_ms,
         owned: bool = False,
     ) -> None:
-        """Use a store that is open; `settings` have the name rules for documents, none by default."""
+        """Use an open store; `settings` have the name rules for documents (default: none)."""
         self._store = store
         self._settings = settings or Settings()
         self._clock = clock
@@ -56,19 +56,19 @@ class LocalClient(Connection):
         take_over: bool = False,
         wait_seconds: float | None = None,
     ) -> list[RecordResult | LineageError]:
-        """Read and record documents as `LineageClient.record` says; `wait_seconds` has no effect."""
+        """Read and record documents as `LineageClient.record` does; `wait_seconds` has no effect."""
         return ingest(self._store, self._read(documents), take_over=take_over)
 
     def preview(
         self, documents: Sequence[LocatedDocument], *, take_over: bool = False
     ) -> list[DocumentPreview | LineageError]:
-        """Read documents, compare their run ids with the store, and return what they would record."""
+        """Read documents, check their run ids, and return the lineage that they would record."""
         parsed = self._read(documents)
         conflicts = find_conflicts(self._store, parsed, take_over=take_over)
         return [conflict or _preview(document) for conflict, document in zip(conflicts, parsed, strict=True)]
 
     def _read(self, documents: Sequence[LocatedDocument]) -> list[ParsedDocument | LineageError]:
-        """Return each document, or why it is refused."""
+        """Return each document, or the error that refuses it."""
         now = self._clock()
         return [
             document.line.error
@@ -81,14 +81,14 @@ class LocalClient(Connection):
     # Built on first use: an invalid FLL_NAME_RULES must not stop queries, which need no reader.
     @cached_property
     def _reader(self) -> DocumentReader:
-        """Return the reader of documents, made on first use."""
+        """Return the reader of documents."""
         return DocumentReader(
             columns=self._store.catalogue.field_names,
             name_rules=name_rules.parse_rules(self._settings.name_rules, self._settings.namespace_rules),
         )
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
-        """Return the answer of the store, with the time of the clock as `now`."""
+        """Return the answer of the store, with the time of `clock` as `now`."""
         return query.checked_answer(self._store, now_ms=self._clock())
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
@@ -110,7 +110,7 @@ class LocalClient(Connection):
 
 
 def _preview(document: ParsedDocument | LineageError) -> DocumentPreview | LineageError:
-    """Return what a document would record, or why it would be refused."""
+    """Return the lineage that a document would record, or the error that refuses it."""
     if isinstance(document, LineageError):
         return document
     try:

@@ -1,4 +1,4 @@
-"""Layered layout of boxes from left to right: columns by the longest path, heights by what is linked."""
+"""Layered layout of boxes from left to right: columns by the longest path, heights by links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Wire(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A box in a column, or a lane in which links pass boxes; `ends` are neighbours with offsets."""
+    """A box in a column, or a lane in which links pass boxes; `ends` has its neighbours with offsets."""
 
     column: int
     height: float
@@ -38,17 +38,17 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The boxes as items with columns and heights, and for each wire the lanes that it passes."""
+    """The boxes as items with columns and heights, and the lanes that each wire passes."""
 
     boxes: Sequence[Item]
     lanes: Sequence[Sequence[Item]]
 
 
 def lay_out(heights: Sequence[float], wires: Sequence[Wire]) -> Layout:
-    """Return where boxes of these heights stand. The time grows with wires and lanes, not with their square.
+    """Return the places of boxes with these heights and wires.
 
-    The same input gives the same layout. Wires of one box that pass a column share a lane; one that leads
-    back passes below its boxes.
+    The time grows linearly with wires and lanes. The same input gives the same layout. Wires of one box that
+    pass a column share a lane. A wire that leads back passes below its boxes.
     """
     columns = _columns(len(heights), dict.fromkeys(wire[:2] for wire in wires if wire.source != wire.target))
     boxes = [Item(column, height, GAP) for column, height in zip(columns, heights, strict=True)]
@@ -71,7 +71,7 @@ def lay_out(heights: Sequence[float], wires: Sequence[Wire]) -> Layout:
 
 
 def _columns(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the column of each box: right of all that lead to it, apart from those that close a cycle."""
+    """Return the column of each box, right of all boxes that lead to it, except where a cycle closes."""
     following: list[list[int]] = [[] for _ in range(count)]
     for source, target in pairs:
         following[source].append(target)
@@ -82,7 +82,7 @@ def _columns(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
         for target in following[box]:
             if position[target] > position[box]:
                 columns[target] = max(columns[target], columns[box] + 1)
-    # A source stands beside the first box that it leads to.
+    # A box that nothing leads to is moved next to the first box that it leads to.
     leads_to = {box for targets in following for box in targets}
     for box in range(count):
         ahead = [columns[target] for target in following[box] if position[target] > position[box]]
@@ -92,12 +92,12 @@ def _columns(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def _order(following: Sequence[Sequence[int]]) -> list[int]:
-    """Return all boxes such that each leads to later ones only, except where a cycle closes."""
+    """Return all boxes in an order in which each leads only to later boxes, except where a cycle closes."""
     leads_to = {box for targets in following for box in targets}
     starts = [box for box in range(len(following)) if box not in leads_to]
     finished: list[int] = []
     seen: set[int] = set()
-    # Depth first, without recursion: a chain may be longer than the stack.
+    # Depth first, without recursion, because a chain may be longer than the stack.
     for start in [*reversed(range(len(following))), *reversed(starts)][::-1]:
         path = [] if start in seen else [(start, iter(following[start]))]
         seen.add(start)
@@ -114,7 +114,7 @@ def _order(following: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _lanes(wire: Wire, columns: Sequence[int], shared: dict[tuple[int, int, bool], Item]) -> list[Item]:
-    """Return the lanes of a wire, one in each column that it passes; new ones are added to `shared`."""
+    """Return the lanes of a wire, one in each column that it passes, and add new lanes to `shared`."""
     first, last = columns[wire.source], columns[wire.target]
     is_back = last <= first
     if wire.source == wire.target:
@@ -127,7 +127,7 @@ def _lanes(wire: Wire, columns: Sequence[int], shared: dict[tuple[int, int, bool
 
 
 def _join(items: Sequence[Item], wire: Wire) -> None:
-    """Make each item of a wire want to be where its neighbours are."""
+    """Add the neighbours along a wire to the ends of its items, which attract them."""
     for number, (near, far) in enumerate(pairwise(items)):
         leave = wire.leave if number == 0 else 0.0
         arrive = wire.arrive if number == len(items) - 2 else 0.0
@@ -145,10 +145,10 @@ def _wanted(item: Item) -> float:
 
 
 def _arrange(items: list[Item], wanted: Sequence[float]) -> None:
-    """Sort a column by the middles that its items want, and move them apart as little as possible."""
+    """Sort a column by the wanted middles of its items, then move the items apart as little as possible."""
     pairs = sorted(zip(wanted, items, strict=True), key=lambda pair: pair[0] + pair[1].height / 2)
     items[:] = [item for _, item in pairs]
-    # Runs of items that touch: the sum of what they want without the heights above, their number.
+    # For each run of items that touch: the sum of their wanted tops less the heights above, and its length.
     runs: list[tuple[float, int]] = []
     above = 0.0
     offsets = []

@@ -18,18 +18,18 @@ from fll_hbase.queries.reports.reached_fields import ReachedField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 FIELDS_MAX = 300
-"""Fields and boxes without fields that a picture has; those nearest to what was asked."""
+"""The most fields, and boxes without fields, in a picture: the nearest to the subject of the query."""
 
 LINKS_MAX = 1_500
 _NAMES_MAX = 5
 _GRAPHS = "lineage, field_lineage, reach, consumption and provenance"
 
 VALUE, SHAPE, UNKNOWN = "value", "shape", "unknown"
-"""Kinds of links: the value goes on, it only decides about rows, or it is unknown which fields take part."""
+"""Kinds of links: the value is passed on, the value only decides about rows, or the fields are unknown."""
 
 
 class Box(NamedTuple):
-    """A dataset or an operation; datasets of equal names are in different namespaces."""
+    """A dataset or an operation; the subtitle of a dataset is its namespace."""
 
     title: str
     subtitle: str = ""
@@ -37,14 +37,14 @@ class Box(NamedTuple):
 
 
 class End(NamedTuple):
-    """A field in a box; "" is the box itself."""
+    """A field in a box, or the box itself if `field` is ""."""
 
     box: Box
     field: str = ""
 
 
 class Link(NamedTuple):
-    """How one end leads to another: `failed` if failed runs alone do so, `late` if not in their order."""
+    """A kind of link: `failed` if only failed runs have it, `late` if it is not in the order of the runs."""
 
     kind: str = VALUE
     failed: bool = False
@@ -52,7 +52,7 @@ class Link(NamedTuple):
 
 
 class DrawnGraph:
-    """Ends with notes such as `dropped`, and links between them; `starts` are what was asked for."""
+    """Ends with notes such as `dropped`, and links between them; `starts` is the subject of the query."""
 
     def __init__(self, boxes: str = "dataset") -> None:
         self.boxes = boxes
@@ -62,26 +62,26 @@ class DrawnGraph:
         self.notes: list[str] = []
 
     def add(self, end: End, *notes: str) -> End:
-        """Add an end, and notes to it; return it."""
+        """Add an end with notes, or notes to an end; return the end."""
         listed = self.ends.setdefault(end, [])
         listed += [note for note in notes if note not in listed]
         return end
 
     def link(self, source: End, target: End, link: Link) -> None:
-        """Add a link; of several between two ends, the one that says most: a value, of complete runs."""
+        """Add a link; links between the same ends become one, which prefers values and complete runs."""
         other = self.links.get((self.add(source), self.add(target)), link)
-        # A relation of unknown fields is between boxes, never between the ends of another link.
+        # A relation with unknown fields is between boxes, so it never shares its ends with another kind.
         kind = link.kind if other.kind == link.kind else VALUE
         self.links[source, target] = Link(kind, link.failed and other.failed, link.late and other.late)
 
     def cut(self, fields_max: int = FIELDS_MAX, links_max: int = LINKS_MAX) -> DrawnGraph:
-        """Return the part nearest to the starts, with a note about what is left out."""
+        """Return the part nearest to the starts, with notes about the number of fields and links left out."""
         parents = self._walk()
         order = {end: number for number, end in enumerate(parents)}
         drawn = DrawnGraph(self.boxes)
         drawn.starts, drawn.notes = self.starts, [*self.notes]
         drawn.ends = {end: self.ends[end] for end in [*parents][:fields_max]}
-        # First those that reach an end at all, so that none seems to have no links.
+        # The links that first reached an end come first, so that every end is drawn with a link.
         first = {parents[end] for end in drawn.ends}
         inside = [ends for ends in self.links if ends[0] in drawn.ends and ends[1] in drawn.ends]
         inside.sort(key=lambda ends: (ends not in first, max(map(order.__getitem__, ends))))
@@ -95,7 +95,7 @@ class DrawnGraph:
         return drawn
 
     def _walk(self) -> dict[End, tuple[End, End] | None]:
-        """Return all ends, the nearest to the starts first, each with the link that leads there."""
+        """Return all ends, the nearest to the starts first, each with the link that reached it."""
         beside: dict[End, list[tuple[End, tuple[End, End]]]] = defaultdict(list)
         for ends in self.links:
             beside[ends[0]].append((ends[1], ends))
@@ -114,7 +114,7 @@ class DrawnGraph:
 
 
 def draw(answer: TableAnswer[Any]) -> DrawnGraph:
-    """Return the graph of an answer. Raises InvalidQuery for an answer that is none."""
+    """Return the graph of an answer. Raises InvalidQuery for an answer without a graph."""
     query, build = answer.query, _BUILDERS.get(type(answer.query))
     if query is None or build is None:
         kind = type(query).__name__
@@ -123,7 +123,7 @@ def draw(answer: TableAnswer[Any]) -> DrawnGraph:
 
 
 def _box(dataset: DatasetName) -> Box:
-    """Return the box of a dataset; of a hidden one by its number."""
+    """Return the box of a dataset, titled with its name, or `hidden 1`."""
     return Box(str(dataset)) if dataset.hidden else Box(dataset.name, dataset.namespace)
 
 
@@ -175,7 +175,7 @@ def _field_lineage(query: FieldLineage, body: FieldLineageAnswer) -> DrawnGraph:
     graph = DrawnGraph("box")
     operations = {operation.name: operation for operation in body.operations}
     nodes = {node.id: node for node in body.nodes}
-    # In the simple view a node is drawn once for each row of operations that leads to it.
+    # In the simple view, a node is drawn once for each sequence of operations that leads to it.
     drawn: dict[str, dict[End, None]] = defaultdict(dict)
     for item in body.connections:
         drawn[item.destination][_node_end(nodes[item.destination], item.operation, operations)] = None
@@ -195,12 +195,12 @@ def _field_lineage(query: FieldLineage, body: FieldLineageAnswer) -> DrawnGraph:
 
 
 def _node_end(node: Node, operation: str, operations: Mapping[str, Operation]) -> End:
-    """Return where a node is drawn: in the box of its operation, a hidden one as a box of its own."""
+    """Return the end for a node: a field in the box of its operation, or a box for a hidden node."""
     return End(Box(node.label)) if node.hidden else End(_operation_box(operation, operations), node.label)
 
 
 def _operation_box(name: str, operations: Mapping[str, Operation]) -> Box:
-    """Return the box of an operation with what it reads or does; of several by their names alone."""
+    """Return the box of one operation with its text, or of several operations with only their names."""
     operation = operations.get(name)
     if operation is None:
         return Box(name, is_operation=True)
@@ -215,7 +215,7 @@ def _add_node(
     ends: Iterable[End],
     operations: Mapping[str, Operation],
 ) -> None:
-    """Add a node, and the fields of datasets that it is written to."""
+    """Add a node at its ends, and links to the fields of datasets that it is written to."""
     subject = (query.namespace, query.name, query.field)
     for end in ends:
         graph.add(end)
@@ -230,7 +230,7 @@ def _add_node(
 
 
 def _unlinked(body: FieldLineageAnswer) -> list[str]:
-    """Return a note about operations that take part without a field of their own, if there are any."""
+    """Return a note about operations of the answer without a field or link, if there are any."""
     linked = {name for item in body.connections for name in item.operations or (item.operation,)}
     linked |= {node.origin for node in body.nodes}
     written = {dataset for node in body.nodes for dataset in node.destinations()}
@@ -242,7 +242,7 @@ def _unlinked(body: FieldLineageAnswer) -> list[str]:
 
 
 def _report(start: FieldName, fields: Iterable[ReachedField], *, backward: bool) -> DrawnGraph:
-    """Return the paths of a report, each from the field that it is about to another one."""
+    """Return the paths of a report, each from its subject to another field."""
     graph = DrawnGraph()
     graph.notes.append("One path to each field is drawn; the query `reach` has all of them.")
     graph.starts[graph.add(_end(start))] = None

@@ -1,4 +1,4 @@
-"""Answers in HTML: a table of their first rows, or their members where they are no table."""
+"""Answers in HTML: a table of the first rows, or the members of an answer without a table."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.tables import named_json
 
 ROWS_MAX = 60
-"""As many as pandas shows by default."""
+"""The most rows of a table, as many as pandas shows by default."""
 
 CELL_MAX = 120
-"""Characters of a cell; one that is cut has all of it as its title."""
+"""The most characters of a cell; the title of a cut cell has the whole text."""
 
 _BESIDE = frozenset({"start", "end", "cursor", "limit"})
-"""Parameters that an answer states otherwise: by its window, and by what limits it."""
+"""Parameters that are not listed: the window and the warnings of an answer already say them."""
 
 _TIMES = frozenset({"firstStart", "lastStart", "startTime", "endTime", "retainedFrom"})
 _SPAN = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
 def title_of(query: Query[Any] | None) -> str:
-    """Return what a query asks and about what: `Field lineage of bank/RiskScores.risk_band`."""
+    """Return the kind and the subject of a query, such as `Field lineage of bank/RiskScores.risk_band`."""
     if query is None:
         return "Answer"
     first, *others = _SPAN.sub(" ", type(query).__name__.replace("OpenL", "Openl")).split()
@@ -39,7 +39,7 @@ def title_of(query: Query[Any] | None) -> str:
 
 
 def facts_of(answer: TableAnswer[Any]) -> list[str]:
-    """Return the window of an answer, and the parameters of its query that are not the default."""
+    """Return the window of an answer, and the parameters of its query that differ from the default."""
     facts = []
     if answer.window:
         start, stop = map(_time, (answer.window.start_ms, answer.window.stop_ms))
@@ -52,7 +52,7 @@ def facts_of(answer: TableAnswer[Any]) -> list[str]:
 
 
 def warnings_of(answer: TableAnswer[Any]) -> list[str]:
-    """Return what limits an answer: what cut it, and from when on runs may have been deleted."""
+    """Return warnings about truncation, and about runs that may have been deleted."""
     warnings = [f"Not complete: {answer.incomplete}."] if answer.incomplete else []
     if answer.retained_from_ms is not None:
         warnings.append(f"Runs before {_time(answer.retained_from_ms)} UTC may have been deleted.")
@@ -60,7 +60,7 @@ def warnings_of(answer: TableAnswer[Any]) -> list[str]:
 
 
 def to_html(answer: TableAnswer[Any]) -> str:
-    """Return an answer as HTML without scripts or styles: names and texts are escaped."""
+    """Return an answer as HTML without scripts or styles, with escaped names and texts."""
     facts = facts_of(answer)
     if answer.columns:
         rows = answer.rows
@@ -90,7 +90,7 @@ def _is_required(item: Any) -> bool:
 
 
 def _members(body: Any) -> Iterator[list[str]]:
-    """Yield the members of an answer as rows: numbers in place of lists, names of objects."""
+    """Yield the members of an answer as rows, with the lengths of lists and the names of objects."""
     for name, value in (body if isinstance(body, Mapping) else {"answer": body}).items():
         if isinstance(value, list | tuple):
             value = count_text(len(value), "item")
@@ -110,7 +110,7 @@ def _table(rows: Sequence[Sequence[str]], columns: Sequence[str] = ()) -> Iterat
 
 
 def _cell(value: Any, *, is_time: bool) -> str:
-    """Return a value as a cell: None as an empty one, a time as text."""
+    """Return a value as a cell, with None as "" and a time as text."""
     if value is None:
         return "<td></td>"
     text = _time(value) if is_time and isinstance(value, int) else str(value)

@@ -1,4 +1,4 @@
-"""Graphs as SVG: boxes with rows of fields, links between them, a legend, and what the picture leaves out."""
+"""Graphs as SVG: boxes with rows of fields, links between them, a legend, and warnings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STROKED = ("edge", "line", "bad")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Picture:
-    """A graph as SVG, which a notebook shows.
+    """A graph as SVG, which a notebook shows. `svg` is the text of the drawing.
 
     >>> picture = client.lineage("bank", "RiskScores", direction="backward").plot()
     >>> picture.svg.startswith("<svg ")
@@ -63,13 +63,13 @@ class Picture:
 
 
 def to_picture(graph: DrawnGraph, title: str, facts: Sequence[str], warnings: Sequence[str]) -> Picture:
-    """Return the picture of a graph below its title, facts about it, and what limits it."""
+    """Return the picture of a graph below its title, facts and warnings."""
     drawing = _Drawing(graph.cut())
     return Picture(drawing.to_svg(title, facts, [*warnings, *drawing.graph.notes]), title)
 
 
 class _Drawing:
-    """Boxes and links with their places."""
+    """The layout of a graph, and its drawing."""
 
     def __init__(self, graph: DrawnGraph) -> None:
         self.graph = graph
@@ -91,7 +91,7 @@ class _Drawing:
         heights = [_HEAD + len(rows) * _ROW + (4 if rows else 0) for rows in self.rows.values()]
         self.layout: Layout = lay_out(heights, wires)
         self.widths = self._widths()
-        # Links that lead back turn at both sides.
+        # Links that lead back turn at both sides, and need a wider margin.
         columns = [item.column for item in self.layout.boxes]
         turns = any(columns[wire.target] <= columns[wire.source] for wire in wires)
         self.margin = _MARGIN + (24 if turns else 0)
@@ -103,7 +103,7 @@ class _Drawing:
         return self.middles.get(end, _HEAD / 2)
 
     def _widths(self) -> list[float]:
-        """Return the width of each column: that of its longest text, within limits."""
+        """Return the width of each column, which fits its longest text within limits."""
         widths = [float(_BOX_MIN)] * (1 + max((item.column for item in self.layout.boxes), default=-1))
         for (box, rows), item in zip(self.rows.items(), self.layout.boxes, strict=True):
             texts = [width_of(box.title) * _NAME, width_of(box.subtitle) * _SMALL]
@@ -148,7 +148,7 @@ class _Drawing:
         return text if self.graph.links else f"{text}: nothing is linked in this window"
 
     def _links(self) -> Iterator[str]:
-        """Yield the links, those of one kind in a group; solid ones are drawn last."""
+        """Yield the links in a group for each kind, with solid links drawn last."""
         groups: dict[Link, list[str]] = defaultdict(list)
         for ((source, target), link), lanes in zip(self.graph.links.items(), self.layout.lanes, strict=True):
             words = f"{_text(source)} → {_text(target)} ({_describe(link)})"
@@ -161,7 +161,7 @@ class _Drawing:
             yield "</g>"
 
     def _path(self, source: End, target: End, lanes: Sequence[Item]) -> str:
-        """Return the path of a link: a curve between columns, a line along each lane."""
+        """Return the path of a link, with curves between columns and lines along lanes."""
         near, far = (self.layout.boxes[self.numbers[end.box]] for end in (source, target))
         x, y = self.lefts[near.column] + self.widths[near.column], near.y + self._middle(source)
         to_x, to_y = self.lefts[far.column], far.y + self._middle(target)
@@ -200,7 +200,7 @@ class _Drawing:
             yield "</g>"
 
     def _row(self, end: End, y: float, width: float) -> Iterator[str]:
-        """Yield the row of a field: its name, and at the right what is noted of it."""
+        """Yield the row of a field, with its name at the left and its notes at the right."""
         is_start, note = end in self.graph.starts, self._note(end)
         room = (width - 2 * _PADDING - width_of(note) * _SMALL - (_PADDING if note else 0)) / _FIELD
         look = 'font-style="italic"' if end.field == WHOLE_DATASET else ""
@@ -223,7 +223,7 @@ class _Drawing:
 
 
 def _heading(title: str, facts: str, warnings: Iterable[str], width: float) -> tuple[list[str], float]:
-    """Return the lines above a graph, folded to the width of the picture, and where the graph begins."""
+    """Return the lines above a graph, folded to the width of the picture, and the top of the graph."""
     lines, y = [], float(_MARGIN)
     room = width - 2 * _MARGIN
     for text, size, kind, look in (
@@ -238,7 +238,7 @@ def _heading(title: str, facts: str, warnings: Iterable[str], width: float) -> t
 
 
 def _legend(links: Iterable[Link], y: float) -> Iterator[str]:
-    """Yield the kinds of lines of a picture with their words."""
+    """Yield the kinds of lines in a picture with their explanations."""
     x = float(_MARGIN)
     for link in sorted(links, key=lambda link: ([*_DASHES].index(link.kind), link)):
         words = _describe(link)
@@ -248,25 +248,25 @@ def _legend(links: Iterable[Link], y: float) -> Iterator[str]:
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float, leave: float, arrive: float) -> str:
-    """Return a curve between two points; `leave` and `arrive` are how far it bends to a side."""
+    """Return a curve between two points; `leave` and `arrive` are the distances by which it bends."""
     return f"C{x + leave:.1f} {y:.1f} {to_x + arrive:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
 
 
 def _loop(x: float, y: float, to_y: float) -> str:
-    """Return a loop at the right of a box, with an arrow: its direction cannot be seen otherwise."""
+    """Return a loop at the right of a box, with an arrow that shows its direction."""
     if y == to_y:
         y, to_y = y - 4, to_y + 4
     return f"M{x:.1f} {y:.1f}{_curve(x, y, x, to_y, _BEND, _BEND)}m5 -4l-5 4l5 3"
 
 
 def _describe(link: Link) -> str:
-    """Return the words of a kind of lines."""
+    """Return the explanation of a kind of lines."""
     marks = {"failed runs only": link.failed, "not in order of the runs": link.late}
     return ", ".join([_WORDS[link.kind], *(mark for mark, is_so in marks.items() if is_so)])
 
 
 def _stroke(link: Link) -> str:
-    """Return the attributes of a kind of lines."""
+    """Return the SVG attributes of a kind of lines."""
     tone = "bad" if link.failed else "line"
     dashes = (_LATE_DASHES if link.late else _DASHES)[link.kind]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
@@ -278,7 +278,7 @@ def _stroke(link: Link) -> str:
 
 
 def _style() -> str:
-    """Return the colours for dark screens; programs that read no styles use the attributes."""
+    """Return styles with the colours of dark screens; programs that ignore styles use the attributes."""
     rules = (
         f".fll-picture .fll-{name}{{{'stroke' if name in _STROKED else 'fill'}:{color}}}"
         for name, color in _DARK.items()
@@ -291,7 +291,7 @@ def _paint(tone: str) -> str:
 
 
 def _line(x: float, y: float, text: str, tone: str, look: str) -> str:
-    """Return a line of text."""
+    """Return a line of text as an SVG element."""
     return f'<text class="fll-{tone}" x="{x:.0f}" y="{y:g}" {_paint(tone)} {look}>{markup(text)}</text>'
 
 
@@ -300,7 +300,7 @@ def _label(end: End) -> str:
 
 
 def _text(end: End) -> str:
-    """Return the whole name of an end: `namespace/name.field`, or `field of operation (what it does)`."""
+    """Return the full name of an end: `namespace/name.field`, or `field of operation (description)`."""
     title, subtitle, is_operation = end.box
     if is_operation:
         box = f"{title} ({subtitle})" if subtitle else title

@@ -1,4 +1,4 @@
-"""Names of any kind as text that a picture or a page can show."""
+"""Names as text that a picture or a page can show."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from itertools import accumulate, islice, takewhile
 from fll_hbase.runtime.escape import escape_control
 
 WHOLE_MAX = 2_000
-"""Characters of a name in the title of what shows it shortened."""
+"""The most characters of a name in the title of an element that shortens it."""
 
 _TAIL = 10
 _NO_XML = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})
 
 
 def markup(text: str) -> str:
-    """Return a text, cut to WHOLE_MAX, for XML and HTML: what acts upon a reader is escaped as in Python."""
+    """Return a text, cut to WHOLE_MAX, for XML and HTML; control characters are escaped as in Python."""
     text = text if len(text) <= WHOLE_MAX else f"{text[: WHOLE_MAX - 1]}…"
     return escape(escape_control(text).translate(_NO_XML))
 
 
 def width_of(text: str) -> float:
-    """Return the width of a text in mean characters, of its beginning if it is long."""
+    """Return the width of a text in mean characters, counting at most its first 200 characters."""
     return sum(map(_width, islice(text, 200)))
 
 
 def fit(text: str, room: float) -> str:
-    """Return a text that fits into a width in mean characters, with `…` for its middle."""
+    """Return a text that fits into a width in mean characters; `…` replaces the middle of a longer text."""
     text = escape_control(text if len(text) <= WHOLE_MAX else text[: WHOLE_MAX // 2] + text[-_TAIL:])
     if width_of(text) <= room and len(text) <= 200:
         return text
@@ -38,7 +38,7 @@ def fit(text: str, room: float) -> str:
 
 
 def _width(character: str) -> float:
-    """Return the width of a character: East Asian ones and emoji are two wide, capitals somewhat wider."""
+    """Return the width of a character: 2 for East Asian ones and emoji, somewhat over 1 for capitals."""
     if character.isascii():
         return 1.25 if character.isupper() or character in "mw@%" else 1.0
     if unicodedata.combining(character):

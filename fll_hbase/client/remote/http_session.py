@@ -32,36 +32,38 @@ _log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 3.0
 UNCONNECTED_SECONDS = 3.0
-"""How long connections to a server are tried that cannot be made, if it has not answered before. On this
-machine a refused one is an answer: it is not tried again."""
+"""How long to try to connect to a server that has not answered before.
+
+A refused connection to this machine is not retried: no server listens there.
+"""
 
 _UNCONNECTED = (NewConnectionError, ConnectTimeoutError)
-"""Errors before a connection exists: it is refused, the name is unknown, no network leads there."""
+"""Errors before a connection exists: a refused connection, an unknown name, no route."""
 
 SILENT_SECONDS = 3.0
 """A longer wait for an answer, or for the next attempt, is reported while it lasts."""
 
 SLACK_SECONDS = 5.0
-"""How much longer a client waits than a server may work on a request: for the network, and a busy server."""
+"""The time for the network and a busy server, beyond the time that a server may work on a request."""
 
 BUSY = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed: by contract, recording a run again is safe."""
 
 ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs", "operations")
-"""One of them is in any acknowledgement: of one run, of a DataHub message, of many runs, of a dry run."""
+"""Every acknowledgement has one: of one run, of a DataHub message, of many runs, of a dry run."""
 
 _EVENT_BATCH = ("api", "v1", "lineage", "batch")
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
 
 _NO_TLS = "WRONG_VERSION_NUMBER"
-"""In the error of OpenSSL where the other side does not speak TLS."""
+"""Occurs in the error of OpenSSL if the other side does not speak TLS."""
 
 _INVALID_URL = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
     requests.exceptions.MissingSchema,
-    # Not translated by requests: a part of the name of the host is empty or too long.
+    # Part of the host name is empty or too long. requests does not translate this error.
     LocationParseError,
 )
 
@@ -69,15 +71,15 @@ _INVALID_URL = (
 class HttpSession:
     """Connections to one server. Threads may share it, one at a time.
 
-    A request that does not reach the server, or is answered with a status of BUSY, is retried after at least
-    the Retry-After of the response, for `timeout_seconds` in all; an attempt waits `read_seconds` for data.
-    `token` is sent with each request, to this server alone.
+    A request is retried if it does not reach the server or the answer has a status of BUSY. Retries wait at
+    least the Retry-After of the response, and end `timeout_seconds` after the first attempt. Each attempt
+    waits `read_seconds` for data. `token` is sent with each request, only to this server.
     """
 
     def __init__(
         self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0, token: str = ""
     ) -> None:
-        """Open no connection yet. Raises ConfigurationError for a token that no header can have."""
+        """Prepare a session without connecting. Raises ConfigurationError for an invalid token."""
         self._url = url.rstrip("/")
         self._policy = RetryPolicy(timeout_seconds=timeout_seconds)
         self._read_seconds = read_seconds
@@ -89,7 +91,7 @@ class HttpSession:
 
     @contextmanager
     def limit(self, seconds: float | None) -> Iterator[None]:
-        """Return a context in which an attempt ends after `seconds` in all; None limits each step alone."""
+        """Return a context in which an attempt takes at most `seconds`; with None, only steps are bounded."""
         self._limit_seconds = seconds
         try:
             yield
@@ -111,12 +113,13 @@ class HttpSession:
     def post_events(self, *segments: str, events: Sequence[bytes]) -> dict[int, LineageError]:
         """Send an array of OpenLineage events; return the error of each that was refused, by its position.
 
-        What a server leaves unread after too many errors is sent again. Raises LineageError if the request
-        as a whole fails, Unanswered if the store was unavailable for any event: then any may be recorded.
+        Events that the server leaves unread after too many errors are sent again. Raises LineageError if the
+        request as a whole fails. Raises Unanswered if the store was unavailable for any event; any of the
+        events may then be recorded.
         """
         refused: dict[int, LineageError] = {}
         start = 0
-        # An empty array is sent, too: it shows whether the server accepts events.
+        # An empty array is also sent, to find out whether the server accepts events.
         while True:
             failed, stop = self._post_events(segments, events[start:])
             refused |= {start + index: error for index, error in failed.items() if index < stop}
@@ -129,14 +132,14 @@ class HttpSession:
     def record_events(
         self, events: Sequence[bytes], *, wait_seconds: float | None = None
     ) -> dict[int, LineageError]:
-        """Send OpenLineage events in one request of at most `wait_seconds`; return as `post_events` does."""
+        """Send OpenLineage events as `post_events` does, with at most `wait_seconds` for each attempt."""
         with self.limit(wait_seconds):
             return self.post_events(*_EVENT_BATCH, events=events)
 
     def _post_events(
         self, segments: Sequence[str], events: Sequence[bytes]
     ) -> tuple[dict[int, LineageError], int]:
-        """Send events once; return errors by position, and how many were read. Raises Unanswered."""
+        """Send events once; return errors by position, and how many events were read. Raises Unanswered."""
         response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
@@ -149,7 +152,7 @@ class HttpSession:
     def _post_json(
         self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None
     ) -> requests.Response:
-        """POST a body that is JSON already; return the response. Raises LineageError."""
+        """Send a POST with a body that is JSON already; return the response. Raises LineageError."""
         headers = {"Content-Type": "application/json"}
         return self._request("POST", segments, params=params, data=body, headers=headers)
 
@@ -170,9 +173,9 @@ class HttpSession:
     ) -> list[dict[str, Any]]:
         """Send one JSON document a line; return an acknowledgement or a problem for each, in order.
 
-        What a server leaves unread after too many errors is sent again. Raises LineageError if the response
-        does not cover every line, StoreUnavailable if the store was unavailable for any of them: then any
-        may have been recorded.
+        Lines that the server leaves unread after too many errors are sent again. Raises LineageError if the
+        response does not cover every line. Raises StoreUnavailable if the store was unavailable for any line;
+        any of the lines may then be recorded.
         """
         answers: list[dict[str, Any]] = []
         size = len(lines)
@@ -180,10 +183,10 @@ class HttpSession:
             part = self._post_lines(segments, lines[len(answers) : len(answers) + size], params)
             if _is_stopped(part):
                 stopped = part.pop()
-                # Without an answer to any line the next request would end in the same way.
+                # If no line was answered, the next request would end in the same way.
                 if not part:
                     raise problems.error_from_problem(stopped)
-                # No more than the server reads at a time, or the rest would be sent again and again.
+                # Send only as many lines as the server reads at a time, since it would leave the rest unread.
                 size = len(part)
             answers += part
         return answers
@@ -191,7 +194,7 @@ class HttpSession:
     def _post_lines(
         self, segments: Sequence[str], lines: Sequence[bytes], params: Mapping[str, str] | None
     ) -> list[dict[str, Any]]:
-        # Lines keep their own ends, and the last line of a file may have none: two would become one line.
+        # The last line of a file may have no line end, and would become one line with the next one.
         body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
         headers = {"Content-Type": "application/x-ndjson"}
         return _json_lines(
@@ -205,8 +208,8 @@ class HttpSession:
     def _request(
         self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
     ) -> requests.Response:
-        """Send a request with retries; return a response below 300. Raises Unanswered or its error."""
-        # By default quote() keeps `/`: the name `a/b` would become two segments (decision 0009).
+        """Send a request with retries; return a response with a status below 300. Raises LineageError."""
+        # By default, quote() keeps `/`, so the name `a/b` would become two segments (decision 0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
         self._is_wait_reported = False
         retrying = self._policy.retrying(Unanswered, before_wait=self._report_wait)
@@ -228,7 +231,7 @@ class HttpSession:
         """Send a request once. Raises Unanswered if another attempt may succeed."""
         try:
             response = self._send(request)
-        # SSLError and the URL errors are RequestExceptions, but another attempt would fail, too.
+        # SSLError and the URL errors are RequestExceptions, but another attempt would also fail.
         except requests.exceptions.SSLError as error:
             if _NO_TLS in str(error):
                 raise ConfigurationError(
@@ -261,10 +264,10 @@ class HttpSession:
     def _send(self, request: requests.Request) -> requests.Response:
         """Send a request once, with proxies and certificates of the environment. Raises RequestException."""
         prepared = self._session.prepare_request(request)
-        # requests resolves the path segments `.` and `..`, which are valid names of datasets: put them back.
+        # requests resolves the path segments `.` and `..`, which are valid names of datasets: restore them.
         path = urlsplit(request.url or "").path
         prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
-        # Instrumentation of the caller may have set the header already.
+        # The caller's instrumentation may have set the header already.
         if traceparent := tracing.outgoing(os.environ):
             prepared.headers.setdefault("traceparent", traceparent)
         # Session.send, unlike Session.request, ignores HTTP_PROXY, REQUESTS_CA_BUNDLE and the like.
@@ -274,27 +277,27 @@ class HttpSession:
         # Following a 301 or 302, requests repeats a POST as a GET without its body: redirects are errors.
         send = partial(self._session.send, prepared, timeout=timeout, allow_redirects=False, **settings)
         if limit is None:
-            # With a limit the caller reports: a job must not start a thread more for each of its runs.
+            # With a limit, the caller reports: a job must not start another thread for each of its runs.
             with self._report_silence():
                 return send()
         try:
-            # The timeouts bound single steps: not the resolver, nor an answer that comes byte by byte.
+            # Timeouts bound single steps, but not the resolver or an answer that arrives byte by byte.
             return call_bounded(send, limit)
         except TimeoutError as error:
             reason = str(error)
-        # Outside the clause: the text of the innermost cause is the one that is reported.
+        # Raised outside the clause, because the text of the innermost cause is reported.
         raise requests.Timeout(reason)
 
     def _retry_seconds_max(self, causes: Sequence[BaseException]) -> float | None:
-        """Return how long to try again after a fault of a connection; None as long as the caller likes."""
-        # A server that has answered is being restarted, which a job has to survive.
+        """Return how long to retry after a fault of a connection, None for the full time of the caller."""
+        # After an earlier answer, the server is most likely restarting, and jobs must survive that.
         if self._has_answered or not any(isinstance(cause, _UNCONNECTED) for cause in causes):
             return None
         is_answer = isinstance(causes[-1], ConnectionRefusedError)
         return 0.0 if is_answer and _is_loopback(urlsplit(self._url).hostname or "") else UNCONNECTED_SECONDS
 
     def _report_wait(self, state: RetryCallState) -> None:
-        """Log once for a request that its attempts take long, and for how long it is tried."""
+        """Log once for each request that its attempts take long, and how long they will go on."""
         seconds = (state.seconds_since_start or 0.0) + state.upcoming_sleep
         if seconds > SILENT_SECONDS and state.outcome and not self._is_wait_reported:
             self._is_wait_reported = True
@@ -322,7 +325,7 @@ class HttpSession:
             timer.cancel()
 
     def _wait_seconds(self) -> float:
-        """Return how many seconds an attempt waits for data: the lesser of `read_seconds` and the limit."""
+        """Return how many seconds an attempt waits for data: the smaller of `read_seconds` and the limit."""
         return min(self._read_seconds, self._limit_seconds or math.inf)
 
     def _displayed_url(self) -> str:
@@ -332,11 +335,11 @@ class HttpSession:
 
 
 class _BearerToken(requests.auth.AuthBase):
-    """Adds a token to requests. As `auth` it has priority over the user of a URL and over `.netrc`."""
+    """Adds a token to requests. As `auth`, it has priority over the user of a URL and over `.netrc`."""
 
     def __init__(self, token: str) -> None:
-        """Keep the token without blanks around it. Raises ConfigurationError if no header can have it."""
-        # A file with a token mostly ends with a line feed. The text of the error must not show the token.
+        """Keep the token without surrounding blanks. Raises ConfigurationError for invalid characters."""
+        # A file with a token usually ends with a line feed. The error text must not show the token.
         self._token = token.strip()
         if not _TOKEN.fullmatch(self._token):
             raise ConfigurationError("FLL_TOKEN contains characters that are invalid in a token")
@@ -348,8 +351,8 @@ class _BearerToken(requests.auth.AuthBase):
 
 
 def _check_line_count(response: requests.Response, count: int) -> None:
-    """Raise Unanswered if some lines have no answer or met an unavailable store."""
-    # A batch is answered 200 even if its lines failed. Sending it all again is safe: commits are idempotent.
+    """Raise Unanswered if some lines have no answer, or if the store was unavailable for any."""
+    # A batch has status 200 even if lines failed. Sending all of it again is safe: commits are idempotent.
     answers = _json_lines(response)
     if len(answers) > count:
         raise problems.unexpected_response(response)
@@ -377,7 +380,7 @@ def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
 
 
 def _retry_after_seconds(response: requests.Response) -> float:
-    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3), or 0 for anything else."""
+    """Return the seconds of Retry-After, a number or a date (RFC 9110, 10.2.3), 0 for anything else."""
     # isdigit() alone accepts digits such as `²`, which float() refuses.
     value = response.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
@@ -389,7 +392,7 @@ def _retry_after_seconds(response: requests.Response) -> float:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by a name or an address that only it has."""
+    """Return whether a host is this machine, by a loopback name or address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -397,8 +400,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an error and its causes; the text of the innermost is usually that of the operating system."""
-    # requests wraps errors of urllib3, which wrap those of sockets, each with the text of the one below.
+    """Return an error and its causes; the innermost usually has the text of the operating system."""
+    # requests wraps errors of urllib3, which wraps errors of sockets. Each repeats the text of its cause.
     causes = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)

@@ -20,17 +20,17 @@ from fll_hbase.runtime.errors import (
 )
 
 DOCUMENT_FAULTS = (InputError, TooLarge, ChecksumConflict, RunIdConflict)
-"""Faults of one document: sent again it would be refused again, and others need not be."""
+"""Faults of one document, which would be refused again; other documents may be accepted."""
 
 
 class Refused(LineageError):
-    """The server refuses a request for a reason of its own: access, a proxy, an unknown route, a fault."""
+    """The server refused a request because of access, a proxy, an unknown route or a fault."""
 
 
 class Unanswered(StoreUnavailable):
-    """A server that does not answer, or is busy: another attempt may succeed after `retry_after_seconds`.
+    """A server that does not answer or is busy: another attempt may succeed after `retry_after_seconds`.
 
-    After `retry_seconds_max` of attempts it will not: None for as long as the caller likes to wait.
+    `retry_seconds_max` bounds the time of all attempts, None if only the caller bounds it.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Unanswered(StoreUnavailable):
 def error_from_response(response: requests.Response) -> LineageError:
     """Return the error that a response with a status of 300 or more reports.
 
-    For a body that is not a problem object, such as the HTML of a proxy, it is Refused with the status.
+    A body that is not a problem object, such as the HTML of a proxy, gives Refused with the status.
     """
     try:
         problem = response.json()
@@ -61,18 +61,18 @@ def error_from_problem(problem: Mapping[str, Any], *, request_id: str = "") -> L
     slug = str(problem.get("type", "")).rpartition(":")[2]
     detail = str(problem.get("detail") or problem.get("title") or "no reason given")
     error = PROBLEMS.get(slug)
-    # Input errors are rebuilt from their single errors, so that they equal those of a local store.
+    # Input errors are rebuilt from their single errors, so that they equal the errors of a local store.
     if error is not None and issubclass(error, InputError):
         return error(field_errors(problem.get("errors") or [{"at": "", "detail": detail}]))
     if error is not None:
         return error(detail)
-    # Faults of the server are found in its log by the request id; the errors above explain themselves.
+    # The request id finds a fault in the log of the server. The errors above need no log.
     request = f" (X-Request-ID {request_id})" if request_id else ""
     return Refused(f"the server says {problem.get('status')}: {detail}{request}")
 
 
 def field_errors(items: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
-    """Convert `errors` or `warnings` of a response: objects with `at`, a JSON path, and `detail`."""
+    """Convert `errors` or `warnings` of a response, objects with `at` (a JSON path) and `detail`."""
     return tuple(FieldError(str(item.get("at", "")), str(item.get("detail", ""))) for item in items)
 
 
@@ -90,7 +90,7 @@ def json_body(response: requests.Response, *members: str) -> Any:
 
 
 def unexpected_response(response: requests.Response) -> Refused:
-    """Return the error for a response that no lineage server sends: it is from another server or a proxy."""
+    """Return the error for a response that comes from another kind of server or from a proxy."""
     status = f"{response.status_code} {response.reason or ''}".strip()
     location = f", see {response.headers['Location']}" if "Location" in response.headers else ""
     return Refused(f"{status}{location}: not an answer of a lineage server; check the server URL")

@@ -1,4 +1,4 @@
-"""Answers of a server: its limits, its headers, and the pages of its lists."""
+"""Answers of a server: bodies, limits, windows and pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
 
 
 def decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
-    """Return the body of a response. Raises Refused if it is not of that type."""
+    """Return the body of a response. Raises Refused if it does not have this type."""
     try:
         return msgspec.json.decode(response.content, type=body_type)
     except msgspec.MsgspecError as error:
@@ -36,7 +36,7 @@ def decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
 
 
 def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
-    """Return the limits that cut an answer, which an array has in headers (decision 8)."""
+    """Return the limits that cut an answer, from the headers if the body is an array (decision 8)."""
     if hasattr(body, "truncated_by"):
         limits, is_truncated = body.truncated_by, body.truncated
     else:
@@ -52,21 +52,21 @@ def retained_from_ms(response: requests.Response) -> int | None:
 
 
 def _window(response: requests.Response) -> Window | None:
-    """Return the window that a response names in headers, or None unless it names both ends."""
+    """Return the window in the headers of a response, or None unless they have both ends."""
     start_ms, stop_ms = (_header_ms(response, f"Window-{end}") for end in ("Start", "End"))
     return None if start_ms is None or stop_ms is None else Window(start_ms, stop_ms)
 
 
 def _header_ms(response: requests.Response, name: str) -> int | None:
-    """Return a header in seconds with three decimals as milliseconds, None without it or in another form."""
+    """Return a header in seconds with three decimals as milliseconds, None if it is missing or malformed."""
     header = response.headers.get(name, "")
     seconds, _, decimals = header.partition(".")
-    # Digits and not a float, which has too few of them for the milliseconds of late starts.
+    # Parsed as digits: a float has too few for the milliseconds of late starts.
     return int(seconds + decimals) if seconds.isdecimal() and len(decimals) == 3 else None
 
 
 def next_page(response: requests.Response) -> dict[str, str] | None:
     """Return the query parameters of the next page, or None after the last."""
-    # Only the query of the link is used: behind a proxy the server's own path may differ from the client's.
+    # Only the query of the link is used: behind a proxy, the server's path may differ from the client's.
     link = response.links.get("next")
     return dict(parse_qsl(urlsplit(link["url"]).query, keep_blank_values=True)) if link else None

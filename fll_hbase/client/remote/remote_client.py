@@ -31,19 +31,20 @@ if TYPE_CHECKING:
 ResultT = TypeVar("ResultT")
 
 BATCH_FORMAT = "lineage"
-"""The route and name of the only format with a second route for many documents, `/batch`."""
+"""The name and route of the only format with another route, `/batch`, for many documents."""
 
 _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "openlineage": (("api", "v1", "lineage"), {}),
     "datahub": (("aspects",), {"action": "ingestFile"}),
 }
-"""Path and query of the formats whose route is that of their own clients and names no namespace."""
+"""Path and query string, by format, of routes for other clients, which contain no namespace."""
 
 
 class HttpClient(Connection):
-    """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries.
+    """Client of a server, whose clock gives the `now` of windows.
 
-    An attempt waits `read_seconds` for data; `token` is sent with each request.
+    `timeout_seconds` bounds the retries of a request, `read_seconds` the time that each attempt waits for
+    data. `token` is sent with each request.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class HttpClient(Connection):
         take_over: bool = False,
         wait_seconds: float | None = None,
     ) -> list[RecordResult | LineageError]:
-        """Send documents of the batch format in one request for each namespace, all others one by one."""
+        """Send the documents of the batch format in one request per namespace, all others one by one."""
         with self._session.limit(wait_seconds):
             return self._send(documents, {"replace": "true"} if take_over else {}, _result)
 
@@ -78,8 +79,8 @@ class HttpClient(Connection):
         params: Mapping[str, str],
         read: Callable[[Mapping[str, Any]], ResultT],
     ) -> list[ResultT | LineageError]:
-        """Send documents, those of one namespace in one request; return what `read` makes of each answer."""
-        # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
+        """Send documents, in one request per namespace; return `read(answer)` or the error for each."""
+        # Requests are not in the order of the documents, which the batches of `batch_documents` allow.
         results: dict[int, ResultT | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
         for index, document in enumerate(documents):
@@ -106,11 +107,11 @@ class HttpClient(Connection):
         params: Mapping[str, str],
         read: Callable[[Mapping[str, Any]], ResultT],
     ) -> ResultT | LineageError:
-        """Send a document to the route of its format; return its result, or its error if it is at fault."""
+        """Send a document to the route of its format; return its result, or its error if it is invalid."""
         document_format = document.head.format
         if document_format.name in _CLIENT_ROUTES:
             path, action = _CLIENT_ROUTES[document_format.name]
-            # These routes refuse no run id, so they have no `replace`.
+            # These routes never refuse a run id, so they do not have the parameter `replace`.
             params = action | {name: value for name, value in params.items() if name != "replace"}
         elif document.namespace:
             path = ("v3", "namespaces", document.namespace, document_format.route)
@@ -118,12 +119,12 @@ class HttpClient(Connection):
             return _without_namespace(document)
         try:
             return read(self._session.post(*path, body=document.line.raw, params=params))
-        # Faults of this document alone; any other error, such as refused access, concerns the others, too.
+        # These are faults of this document only. Other errors, such as refused access, concern all documents.
         except problems.DOCUMENT_FAULTS as error:
             return error
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
-        """Return the answer of the server, to one GET. Raises LineageError."""
+        """Return the answer of the server to one GET. Raises LineageError."""
         return decode(query, self._session.get(*query.segments(), params=query.params()))
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
@@ -138,7 +139,7 @@ class HttpClient(Connection):
         self._session.delete(*query.segments(), params=query.params())
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
-        """Send POST /v3/questions, 100 queries in a request, and join the answers."""
+        """Send POST /v3/questions with up to 100 queries per request, and join the answers."""
         answers: list[BatchedAnswer] = []
         bounds: set[str] = set()
         for begin in range(0, len(queries), QUERIES_MAX):
@@ -166,12 +167,12 @@ def _can_be_line(document: LocatedDocument) -> bool:
 def _without_namespace(document: LocatedDocument) -> LineageError:
     """Return the error of a document whose URL cannot be built, because no namespace is known.
 
-    It equals the error of a local store: all errors of the document, the missing namespace included.
+    The error equals the error of a local store, with all errors of the document.
     """
-    # Imported here: a server reads the other documents.
+    # Imported here, because the server reads all other documents.
     from fll_hbase.ingest.reader import DocumentReader
 
-    # No catalogue is needed: a document without a namespace is refused whatever its columns are.
+    # The reader needs no catalogue: a document without a namespace is refused whatever its columns are.
     reader = DocumentReader(columns=lambda _: None)
     parsed = reader.try_read(document.line.raw, document.head, namespace=None, now_ms=now_ms())
     if isinstance(parsed, LineageError):
@@ -182,15 +183,15 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
 def _read_line(
     answer: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ResultT]
 ) -> ResultT | LineageError:
-    """Return what `read` makes of one line of a batch response, or the error that it reports."""
+    """Return `read(answer)` for one line of a batch response, or the error that the line reports."""
     if answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
         return problems.error_from_problem(answer)
     return read(answer)
 
 
 def _preview(answer: Mapping[str, Any]) -> DocumentPreview:
-    """Return the preview that the answer to a dry run has: of one run, or of `runs`. Raises Refused."""
-    # Imported here: only a dry run is previewed.
+    """Return the preview in the answer to a dry run, of one run or of `runs`. Raises Refused."""
+    # Imported here, because only dry runs need it.
     from fll_hbase.queries.acknowledgements import document_preview
 
     warnings = problems.field_errors(answer.get("warnings", ()))
@@ -201,8 +202,8 @@ def _preview(answer: Mapping[str, Any]) -> DocumentPreview:
 
 
 def _result(answer: Mapping[str, Any]) -> RecordResult:
-    """Return the result that an acknowledgement reports: of one run, of `runs`, or of those of `entities`."""
-    # Imported here, as what else recording needs: those who only ask do not.
+    """Return the result in an acknowledgement of one run, of `runs`, or of the runs of `entities`."""
+    # Imported here, like the rest of recording, because clients that only query do not need it.
     from fll_hbase.store.results import CommitResult
 
     if "entities" in answer:

@@ -1,4 +1,4 @@
-"""The consumption report as a document: who read a field, and what was made of it."""
+"""The consumption report as a document: the programs that read a field, and the fields made of it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
 
 
 def _days(programs: Sequence[Json], stamp: Stamp) -> Section:
-    """Return the runs by program and day, days in a row with equal numbers as one row."""
+    """Return the runs by program and day as a table; consecutive days with equal numbers share a row."""
     rows = []
     for program in programs:
         for days in _stretches(program.get("days", ())):
@@ -98,7 +98,7 @@ def _days(programs: Sequence[Json], stamp: Stamp) -> Section:
 
 
 def _stretches(days: Sequence[Json]) -> Iterator[list[Json]]:
-    """Yield days in a row, the newest first, with equal numbers of runs and of failed ones."""
+    """Yield groups of consecutive days, newest first, with equal numbers of runs and failed runs."""
     stretch: list[Json] = []
     for day in days:
         if stretch and not _continues(stretch[-1], day):
@@ -110,11 +110,11 @@ def _stretches(days: Sequence[Json]) -> Iterator[list[Json]]:
 
 
 def _continues(newer: Json, older: Json) -> bool:
-    """Return whether a day is the one before `newer`, with as many runs and failed ones."""
+    """Return whether `older` is the day before `newer` with equal numbers of runs and failed runs."""
     if any(newer[name] != older[name] for name in ("runs", "failed")):
         return False
     try:
         return date.fromisoformat(newer["day"]) - date.fromisoformat(older["day"]) == timedelta(days=1)
     except ValueError:
-        # Beyond the year 9999.
+        # A day beyond the year 9999 is a number, not a date.
         return False

@@ -1,4 +1,4 @@
-"""Copied values: to which fields within reach the value of the one asked for comes unchanged."""
+"""Copied values: the fields within reach that have the value of the start field unchanged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fll_hbase.model.hop_operations import Hop
 from fll_hbase.store.results import EDGE_CONTENTS_MAX, ReachEdge
 
 ValueKind: TypeAlias = Literal["copied", "mixed", "operations"]
-"""Ways of a value to a field: each copies it at every hop, at least one does, or all have operations.
+"""Ways of a value to a field: all copy it at every hop, at least one does, or all have operations.
 
-An operation may pass a value on as it is, too: what it does stands in its own words.
+An operation may also pass a value on unchanged, which only its description can say.
 """
 
 Ends: TypeAlias = tuple[DatasetField, DatasetField]
@@ -25,9 +25,9 @@ COPY, OPERATIONS, UNKNOWN = "copy", "operations", "unknown"
 class CopiedValues:
     """The value of one field in the fields within its reach, over direct edges from `near` to `far`.
 
-    `kinds` has what the ways of each edge are: COPY, OPERATIONS, UNKNOWN, or several of them. Unless they
-    are complete, a copy may not be the only way, and the lack of one says nothing. The work is that of
-    walking the edges three times.
+    `kinds` has the kinds of the ways of each edge: COPY, OPERATIONS, UNKNOWN, or several of them. If the
+    edges are not complete, a copy may not be the only way, and a missing copy proves nothing. The edges are
+    walked three times.
     """
 
     def __init__(
@@ -35,30 +35,30 @@ class CopiedValues:
     ) -> None:
         self._is_complete = is_complete
 
-        # What the field itself is made of, around a circle, is not asked.
+        # Edges that lead back to the start field do not matter.
         edges = {ends: listed for ends, listed in kinds.items() if ends[1] != start}
         self._copied = _reached([start], (ends for ends in edges if COPY in edges[ends]))
         self._may_be_copied = _reached([start], (ends for ends in edges if edges[ends] != {OPERATIONS}))
         self._may_be_computed = _reached((far for near, far in edges if edges[near, far] != {COPY}), edges)
 
     def kind(self, field: DatasetField) -> ValueKind | None:
-        """Return the kind of a field's value, or None if it is not known."""
+        """Return the kind of a field's value, or None if it is unknown."""
         if field in self._copied:
             return "mixed" if field in self._may_be_computed or not self._is_complete else "copied"
         return "operations" if self._is_complete and field not in self._may_be_copied else None
 
 
 def kinds_of_ways(edge: ReachEdge, ways: Sequence[Hop]) -> frozenset[str]:
-    """Return what the ways of an edge are; `ways` are those of its contents that are known."""
+    """Return the kinds of the ways of an edge; `ways` belong to the contents that are known."""
     kinds = {COPY for way in ways if way.is_copied} | {OPERATIONS for way in ways if way.operations}
-    # There may be contents beyond the newest ones, and others whose way is hidden.
+    # There may be contents older than the listed ones, and contents whose way is hidden.
     if not edge.checksums or len(edge.checksums) >= EDGE_CONTENTS_MAX or len(ways) < len(edge.checksums):
         kinds.add(UNKNOWN)
     return frozenset(kinds)
 
 
 def _reached(starts: Iterable[DatasetField], edges: Iterable[Ends]) -> set[DatasetField]:
-    """Return fields and all that edges lead to from them."""
+    """Return fields and all fields that edges lead to from them."""
     following: dict[DatasetField, list[DatasetField]] = defaultdict(list)
     for near, far in edges:
         following[near].append(far)

@@ -1,4 +1,4 @@
-"""The diff of a field or dataset as a document: how fields are made in one of two windows alone."""
+"""The diff of a field or dataset as a document: how fields are made in only one of two windows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
 
 _ID_CHARACTERS = 8
-"""Of a digest that names a way: the annex has all of it."""
+"""Characters of a digest that name a way; the annex has the whole digest."""
 
 _SIGNS = {"gained": "+ gained", "lost": "− lost"}
 _CUT = {"gained": "base window", "lost": "window"}
-"""The window whose parts are not all known, by the changes that are left out then."""
+"""The window whose truncation leaves out the gained or lost parts."""
 
 _COLUMNS = {
     "derivations": ("Way", "Runs", "First run", "Last run"),
@@ -49,7 +49,7 @@ LEGEND = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A field or dataset by its name, a window and a base window that a diff compares, and what counts."""
+    """The subject of a diff by name, the window and the base window, and the parameters that select runs."""
 
     name: str
     window: Window
@@ -58,7 +58,7 @@ class Comparison:
     failed: bool
 
     def facts(self, stamp: Stamp) -> dict[str, str]:
-        """Return both windows and what was left out or added, by name."""
+        """Return both windows, and whether failed runs and indirect inputs count, by name."""
         facts = {
             "Runs that started": _window_text(self.window, stamp),
             "Compared with those": _window_text(self.base, stamp),
@@ -103,7 +103,7 @@ def dataset_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> D
 
 
 def _change_rows(diff: Json) -> list[Row]:
-    """Return a row for each part of a diff that one of its windows has alone; times are in UTC."""
+    """Return a row for each gained or lost part of a diff; times are in UTC."""
     rows: list[Row] = []
     for kind in KINDS:
         for change, part in diff_verdict.changes(diff, kind):
@@ -121,13 +121,13 @@ DATASET_TABLE = TableShape(("field", *FIELD_TABLE.columns), _changes_by_field)
 
 
 def _window_text(window: Window, stamp: Stamp) -> str:
-    """Return a window with the zone of its times."""
+    """Return the start and end of a window as text, with their zone."""
     start, stop = stamp.time(window.start_ms), stamp.time(window.stop_ms)
     return f"from {start} until {stop} {stamp.zone}, the end not included"
 
 
 def _limits(body: Json, stamp: Stamp, comparison: Comparison) -> Iterator[str]:
-    """Yield what limits a diff. Where runs were deleted, also what that means for its changes."""
+    """Yield the warnings about a diff, and what deleted runs mean for its changes."""
     yield from warnings(body, stamp)
     if "retainedFrom" not in body:
         return
@@ -143,7 +143,7 @@ def _limits(body: Json, stamp: Stamp, comparison: Comparison) -> Iterator[str]:
 
 
 def _omitted(diff: Json) -> Iterator[str]:
-    """Yield which changes of a field are left out because a limit cut one of the windows."""
+    """Yield a warning for each kind of change that is left out because a limit cut a window."""
     for change in diff.get("omitted", ()):
         yield (
             f"Operations, links and sources that were {change} are not listed: a limit cut the"
@@ -175,7 +175,7 @@ def _cells(part: Json, kind: Kind, stamp: Stamp) -> list[str]:
 
 
 def _overview(body: Json) -> Section:
-    """Return the fields that differ, each with numbers of its ways and names of its operations."""
+    """Return the fields that differ, with the numbers of ways and the names of operations, as a table."""
     is_complete = diff_verdict.is_complete(body)
     rows = []
     for field in body["fields"]:
@@ -198,7 +198,7 @@ def _field_section(field: Json, stamp: Stamp) -> Section:
 
 
 def _short_cells(part: Json, kind: Kind, stamp: Stamp) -> tuple[str, str]:
-    """Return a part as its name and the rest of what is known of it."""
+    """Return a part as two cells: its name, and its other facts."""
     name, *others = _cells(part, kind, stamp)
     match kind.member:
         case "derivations":
@@ -214,7 +214,7 @@ def _short_cells(part: Json, kind: Kind, stamp: Stamp) -> tuple[str, str]:
 
 
 def _digests(diffs: Iterable[tuple[str, Json]]) -> Section:
-    """Return the ways of diffs by the names of their fields, with what the API knows them by."""
+    """Return the ways of diffs, by field name, with their ids in the API, as a table."""
     (ways, *_) = KINDS
     rows = [
         [name, _SIGNS[change], part["digest"], part["checksum"]]
@@ -222,12 +222,12 @@ def _digests(diffs: Iterable[tuple[str, Json]]) -> Section:
         for change, part in diff_verdict.changes(diff, ways)
     ]
     columns = ("Field", "Change", "Digest of the way", "Content of its newest run")
-    # Of one field its name stands in the title.
+    # The diff of one field has no column `Field`: the title names it.
     skipped = 0 if any(row[0] for row in rows) else 1
     return Section("ids of the ways in the API", columns[skipped:], [row[skipped:] for row in rows])
 
 
 def _node_text(node: str) -> str:
-    """Return a node of a link as its field and its operation, or the number of a hidden dataset."""
+    """Return a node of a link as `field of operation`, or a hidden dataset as `hidden 1`."""
     origin, name = parse_node_id(node)
     return f"{name} of {origin}" if origin else name

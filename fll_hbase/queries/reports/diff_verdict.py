@@ -1,4 +1,4 @@
-"""The diff of a field or dataset in a few sentences, from the answer itself."""
+"""The diff of a field or dataset in a few sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fll_hbase.queries.reports.report_document import count_text, names_text
 from fll_hbase.runtime.json_types import Json
 
 CHARACTERS_MAX = 200
-"""Of what an operation does, in a sentence about a change."""
+"""The most characters about an operation in a sentence about a change."""
 
 _CHANGES = ("gained", "lost")
 _ACCESS = {"READ": "reads", "WRITE": "writes"}
@@ -33,14 +33,14 @@ KINDS = (
 
 
 def changes(diff: Json, kind: Kind) -> list[tuple[str, Json]]:
-    """Return `gained` or `lost`, and the part, for each part of a kind; gained ones first."""
+    """Return `gained` or `lost` with each part of a kind, gained parts first."""
     return [(change, part) for change in _CHANGES for part in diff[change][kind.member]]
 
 
 def counts_text(diff: Json, kind: Kind, *, noun: str = "") -> str:
-    """Return how many parts of a kind were gained and lost, "" for none: `2 gained, 1 lost`.
+    """Return how many parts of a kind were gained and lost, such as `2 gained, 1 lost`, "" if none were.
 
-    The first number has the `noun`, if there is one: `2 ways gained, 1 lost`.
+    A `noun` that is not "" follows the first number: `2 ways gained, 1 lost`.
     """
     counts = ((len(diff[change][kind.member]), change) for change in _CHANGES)
     listed = [(number, change) for number, change in counts if number]
@@ -51,7 +51,7 @@ def counts_text(diff: Json, kind: Kind, *, noun: str = "") -> str:
 
 
 def field_verdict(body: Json) -> Sequence[str]:
-    """Return what was gained and lost: numbers, names of operations, and whether one window has nothing."""
+    """Return the numbers of gained and lost parts, names of operations, and a window without any run."""
     counts = "; ".join(text for kind in KINDS if (text := counts_text(body, kind, noun=kind.noun)))
     if not counts:
         return [_no_difference(body, "the derivations in both windows are the same")]
@@ -76,12 +76,12 @@ def dataset_verdict(body: Json) -> Sequence[str]:
 
 
 def is_complete(body: Json) -> bool:
-    """Return whether neither limits, nor rights, nor retention left anything out of an answer."""
+    """Return True unless limits, rights or retention left something out of an answer."""
     return not body["truncated"] and "retainedFrom" not in body
 
 
 def absent_text(diff: Json) -> str:
-    """Return which window has no run that made the field, "" if both have one."""
+    """Return which window has no run that made the field, "" if both have such runs."""
     if diff["kept"]:
         return ""
     for change, window in (("gained", "window"), ("lost", "base window")):
@@ -91,7 +91,7 @@ def absent_text(diff: Json) -> str:
 
 
 def common_text(diff: Json) -> str:
-    """Return in a sentence how many operations and links both windows have."""
+    """Return how many operations and links are in both windows, as a sentence."""
     number: int = diff["kept"]
     if number > 1:
         return f"{number:,} operations and links are in both windows."
@@ -99,7 +99,7 @@ def common_text(diff: Json) -> str:
 
 
 def operation_text(operation: Json) -> str:
-    """Return what an operation does: the dataset that it reads or writes, then its own words."""
+    """Return the dataset that an operation reads or writes, then its description."""
     texts = []
     if "endPoint" in operation:
         texts.append(f"{_ACCESS[operation['type']]} {name_json.text(operation['endPoint'])}")
@@ -109,7 +109,7 @@ def operation_text(operation: Json) -> str:
 
 
 def operations_text(diff: Json) -> str:
-    """Return the names of operations: `Operations that are new: a; changed: b`, or "" for none."""
+    """Return the names of changed operations, as `Operations that are new: a; changed: b`, "" for none."""
     gained, lost = (_by_name(diff[change]["operations"]) for change in _CHANGES)
     names = {
         "new": [name for name in gained if name not in lost],
@@ -121,7 +121,7 @@ def operations_text(diff: Json) -> str:
 
 
 def _by_name(operations: Sequence[Json]) -> dict[str, list[Json]]:
-    """Return operations by name: different ways may have different ones of one name."""
+    """Return operations by name; different ways may have different operations of the same name."""
     by_name: dict[str, list[Json]] = {}
     for operation in operations:
         by_name.setdefault(operation["name"], []).append(operation)
@@ -129,7 +129,7 @@ def _by_name(operations: Sequence[Json]) -> dict[str, list[Json]]:
 
 
 def _changed_text(name: str, gained: Sequence[Json], lost: Sequence[Json]) -> str:
-    """Return the name of an operation with what it does and did, if that is one thing each."""
+    """Return the name of an operation, with its new and old text if there is one of each."""
     if len(gained) > 1 or len(lost) > 1:
         return name
     now, before = (_cut(operation_text(operation)) for operation in (gained[0], lost[0]))
@@ -141,7 +141,7 @@ def _cut(text: str) -> str:
 
 
 def _no_difference(body: Json, reason: str) -> str:
-    """Return that nothing differs, as far as that is known."""
+    """Return a sentence that nothing differs, as far as the answer can tell."""
     if not is_complete(body):
         return "No difference was found, but this answer is not complete."
     return f"Nothing differs: {reason if body.get('kept', 1) else 'no run of either window made it'}."

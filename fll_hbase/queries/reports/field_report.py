@@ -1,4 +1,4 @@
-"""Reports about a field: programs that read it and fields made from it, or its sources and operations."""
+"""Reports about a field: its readers and the fields made from it, or its sources and operations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PART_HELP = "The part of the report that is returned as CSV"
 
 @dataclass(frozen=True)
 class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
-    """A report about a field. Without `causal`, runs count whatever their order is."""
+    """A report about a field. Without `causal`, the order of the runs does not matter."""
 
     limits_in_headers: ClassVar[bool] = True
     formats: ClassVar[Mapping[str, Callable[..., str]]] = {
@@ -72,7 +72,7 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
         return html_report.to_html(self.document(body, window, stamp=stamp))
 
     def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
-        """Return the report for people."""
+        """Return the report as a document to print."""
         return self.write_document(
             msgspec.to_builtins(body),
             stamp,
@@ -91,7 +91,7 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
                 causal=self.causal,
                 indirect=indirect,
                 failed=self.failed,
-                # The paths over direct edges alone only say which fields are derived directly.
+                # The walk over direct edges only decides which fields are derived directly.
                 counts=indirect,
             )
             for indirect in (True, False)
@@ -101,9 +101,9 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
 
 
 class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
-    """Programs and runs that read a field, and fields made from it; later pages have the runs alone.
+    """Programs and runs that read a field, and fields made from it; later pages have only runs.
 
-    `programs` has those with failed runs alone, too, which `failed_only` counts.
+    `programs` includes programs with only failed runs, which `failed_only` counts.
     """
 
     report: Literal["consumption"]
@@ -124,8 +124,10 @@ class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
 class Consumption(FieldReport[ConsumptionAnswer], Paged):
     """Return the programs and runs that read a field, and every field made from it, each with a path.
 
-    `runs` is paged by the link to the next page, on which it is alone. By `Accept` the answer is JSON,
-    `text/csv` (one `part` of it) or `text/html`, a page to print.
+    `runs` has failed runs, too. `failed` adds the fields that failed and aborted runs made. By default,
+    `causal` follows an edge only if the upstream run started first. `limit` bounds `runs`; later pages have
+    only runs. Python reads all pages if there is no `limit`. `Accept` selects JSON, `text/csv` (one `part` of
+    the report) or `text/html`, a page to print with times in `timezone`.
 
     >>> body = client.consumption("bank", "DailyTransactions", "UID").body
     >>> [program.program for program in body.programs if not program.failed_only]
@@ -188,7 +190,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return what the answer reads first: windows of the dataset as source. Reads nothing itself."""
+        """Return the windows of the dataset as a source."""
         return FirstReads(times=self.window_queries(self.dataset, "forward", now_ms=now_ms))
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -196,12 +198,12 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
 
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
-        """Return the first page with the runs of all."""
+        """Return the first page with the runs of all pages."""
         return msgspec.structs.replace(first, runs=tuple(items), more_runs=last.more_runs)
 
 
 class Graph(Body, frozen=True, kw_only=True):
-    """The operations of a field as a graph, as the query of its operations has them."""
+    """The operations of a field as a graph, as field lineage has it."""
 
     nodes: tuple[Node, ...]
     operations: tuple[Operation, ...]
@@ -232,7 +234,10 @@ class ProvenanceAnswer(WindowBody, frozen=True, kw_only=True):
 class Provenance(FieldReport[ProvenanceAnswer]):
     """Return the sources of a field, its operations in order, and the stretches of runs with the same ones.
 
-    By `Accept` the answer is JSON, `text/csv` (one `part` of it) or `text/html`, a page to print.
+    `sources` are fields to which nothing within reach leads, `upstream` the fields between. By default,
+    `causal` follows an edge only if the upstream run started first. `failed` includes the lineage of failed
+    and aborted runs. `Accept` selects JSON, `text/csv` (one `part` of the report) or `text/html`, a page to
+    print with times in `timezone`.
 
     >>> body = client.provenance("bank", "RiskScores", "risk_band").body
     >>> sorted(str(source) for source in body.sources)[:2]
@@ -294,7 +299,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         return Answer(body, window, retained_from_ms, truncated_by)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return what the answer reads first: windows of the dataset as destination. Reads nothing itself."""
+        """Return the windows of the dataset as a destination."""
         return FirstReads(times=self.window_queries(self.dataset, "backward", now_ms=now_ms))
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -303,7 +308,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:
-    """Return those of `upstream` that no edge within reach ends at, nor at their dataset as a whole."""
+    """Return the fields of `upstream` to which, and to whose whole dataset, no edge within reach leads."""
     written = {edge.destination for edge in reach.edges}
     return {
         field
@@ -313,7 +318,7 @@ def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetF
 
 
 def _graph(result: FieldLineageResult) -> Graph:
-    """Return the graph of a field without its limits, which the report has for all of its parts."""
+    """Return the graph of a field without its limits: the report states the limits of all parts."""
     body = field_lineage(result)
     return Graph(
         nodes=body.nodes,

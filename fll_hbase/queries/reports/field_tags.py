@@ -1,4 +1,4 @@
-"""Tags of the fields that a report lists, and what is recorded of the field that it is about."""
+"""Tags of the fields that a report lists, and facts about its subject."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def field_with_tags(field: DatasetField, tags: TagNames) -> FieldWithTags:
 def subject_field(
     store: LineageStore, field: DatasetField, tags: TagNames, truncated_by: set[str]
 ) -> SubjectField:
-    """Return the field that a report is about; a description that is damaged is left out.
+    """Return the field that a report is about, without a description that is damaged.
 
-    At the deadline of a request the description is left out, and `truncated_by` gets the limit.
+    If the time of the request ends, the description is left out and the limit is added to `truncated_by`.
     """
     return SubjectField(
         **name_json.field(field),
@@ -60,11 +60,11 @@ def subject_field(
 
 
 def read_tags(store: LineageStore, fields: Collection[DatasetField], truncated_by: set[str]) -> TagNames:
-    """Return the tags of fields, those put under other names of their datasets included.
+    """Return the tags of fields, including tags under other names of their datasets.
 
-    Hidden fields have none, tags in damaged rows are left out. Two calls of the table for each BATCH_FIELDS
-    fields. At the deadline of a request it returns what was read until then, and `truncated_by` gets the
-    limit.
+    Hidden fields have no tags, and tags in damaged rows are left out. Each BATCH_FIELDS fields take two calls
+    to the table. If the time of the request ends, the tags that were read until then are returned, and the
+    limit is added to `truncated_by`.
     """
     tags: dict[DatasetField, tuple[str, ...]] = {}
     remaining = iter(sorted(field for field in fields if not is_hidden(field.dataset)))
@@ -79,7 +79,7 @@ def read_tags(store: LineageStore, fields: Collection[DatasetField], truncated_b
 
 
 def _description(store: LineageStore, dataset: Dataset, truncated_by: set[str]) -> str:
-    """Return the description of a dataset, "" without one and if it could not be read."""
+    """Return the description of a dataset, "" if there is none or it cannot be read."""
     try:
         with damage.leaving_out():
             return store.catalogue.description(dataset)

@@ -50,7 +50,7 @@ _CLASSES = {
 
 
 def to_html(*documents: Document) -> str:
-    """Return documents as one page, one below the other; the footer of each sheet has the first question."""
+    """Return documents as one page; the footer of each sheet has the question of the first document."""
     first = documents[0]
     return "".join(
         [
@@ -66,7 +66,7 @@ def to_html(*documents: Document) -> str:
 
 
 def _css_text(text: str) -> str:
-    """Return a text as a string of CSS that cannot end the style element."""
+    """Return a text as a CSS string that cannot end the style element."""
     plain = (
         character if character.isalnum() or character in " ?.,/_-" else f"\\{ord(character):06x}"
         for character in text
@@ -92,12 +92,12 @@ def _document(document: Document) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Return a sentence in HTML, what is between backticks as code."""
+    """Return a sentence in HTML, with text between backticks as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def _legend(words: Mapping[str, str]) -> Iterator[str]:
-    """Yield what the words of a report mean, in HTML."""
+    """Yield the explanations of the words of a report, in HTML."""
     yield '<section class="legend">\n<h2>Words</h2>\n'
     yield from _definitions(words)
     yield "</section>\n"
@@ -112,7 +112,7 @@ def _definitions(items: Mapping[str, str]) -> Iterator[str]:
 
 
 def _section(section: Section, prefix: str = "") -> Iterator[str]:
-    """Yield, in HTML, a table below its title, or the title alone without rows."""
+    """Yield a table below its title in HTML, or only the title if there are no rows."""
     yield f"<h2>{escape(prefix + section.title)}</h2>\n"
     if section.rows and section.note:
         yield f'<p class="note">{_prose(section.note)}</p>\n'
@@ -121,7 +121,7 @@ def _section(section: Section, prefix: str = "") -> Iterator[str]:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a table in HTML; names of columns and cells are escaped here."""
+    """Yield a table in HTML, with escaped column names and cells."""
     kinds = [f' class="{_CLASSES[name]}"' if name in _CLASSES else "" for name in columns]
     yield f"<table>\n<thead><tr>{_cells('th', columns, kinds)}</tr></thead>\n<tbody>\n"
     for row in rows:

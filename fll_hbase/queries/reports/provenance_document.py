@@ -76,12 +76,12 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
 
 
 def _along(field: Json) -> Json:
-    """Return a field with its path turned into the direction of the data."""
+    """Return a field with its path reversed into the direction of the data."""
     return {**field, "path": field["path"][::-1]}
 
 
 def _source_names(graph: Json) -> Mapping[tuple[str, str], str]:
-    """Return the source field of an input by the names of the operation and of the input."""
+    """Return source fields as text, by the names of an operation and of its input."""
     sources = {
         node["id"]: f"{name_json.text(node['sourceEndPoint'])}.{node['label']}"
         for node in graph["nodes"]
@@ -102,12 +102,12 @@ def _way(
     datasets: Mapping[str, str],
     stamp: Stamp,
 ) -> Section:
-    """Return the operations of one way, in an order in which they can run; inputs carry their datasets."""
+    """Return the operations of one way in an order in which they can run, with datasets of source fields."""
     rows = []
     for step in way["operations"]:
         dataset, inputs = datasets.get(step["name"], ""), step["inputs"]
         inputs_text = [source_names.get((step["name"], name), name) for name in inputs]
-        # A READ has its dataset as input, without the namespace; a WRITE has no outputs.
+        # The input of a READ is its dataset, without the namespace. A WRITE has no outputs.
         if dataset and step["outputs"]:
             inputs_text = [dataset]
         gives = ", ".join(step["outputs"]) or dataset
@@ -120,7 +120,7 @@ def _way(
 
 
 def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
-    """Yield in words what each way has that the one before it had not. Both the newest first."""
+    """Yield a sentence about what each way changed since the way before it, the newest way first."""
     for number, (newer, older) in enumerate(pairwise(ways)):
         texts = [
             *_listed("new", newer, older),
@@ -134,7 +134,7 @@ def _changes(ways: Sequence[Json], stamp: Stamp) -> Iterator[str]:
 
 
 def _listed(word: str, way: Json, other: Json) -> Iterator[str]:
-    """Yield the names of the operations that a way alone has, behind a word; nothing without any."""
+    """Yield `word` and the names of the operations of `way` that `other` lacks, if there are any."""
     names = {step["name"] for step in other["operations"]}
     listed = [step["name"] for step in way["operations"] if step["name"] not in names]
     if listed:
@@ -142,7 +142,7 @@ def _listed(word: str, way: Json, other: Json) -> Iterator[str]:
 
 
 def _changed(newer: Json, older: Json) -> list[str]:
-    """Return the operations of both ways whose text, inputs or outputs differ, with the texts that do."""
+    """Return the operations of both ways whose text, inputs or outputs differ, with the differences."""
     earlier = {step["name"]: step for step in older["operations"]}
     changed = []
     for step in newer["operations"]:
@@ -162,7 +162,7 @@ def _changed(newer: Json, older: Json) -> list[str]:
 
 
 def _stretches(stretches: Sequence[Json], stamp: Stamp) -> Section:
-    """Return the runs of the window in a row that made the field in the same way."""
+    """Return the stretches of consecutive runs that made the field in the same way, as a table."""
     rows = [
         [
             stamp.time(item["firstStart"]),

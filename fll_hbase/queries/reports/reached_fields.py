@@ -1,4 +1,4 @@
-"""The fields of a report within reach of the one asked for: by which path, how, and in which runs."""
+"""The fields of a report within reach of its subject, with paths, operations and runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 COPIED = "copied"
 
 HOW_MAX = 300
-"""Characters of the ways of one hop; a text that is cut ends with `…`."""
+"""The most characters about the ways of one hop; a text that is cut ends with `…`."""
 
 
 class ReachedField(FieldWithTags, frozen=True, kw_only=True):
-    """A field within reach, with a path that explains it, and the runs of the edge that ran last to it."""
+    """A field within reach, with a shortest path to it, and the runs of the edge to it that ran last."""
 
     hops: int
     influence: Influence
@@ -64,7 +64,7 @@ class ReachedField(FieldWithTags, frozen=True, kw_only=True):
 
 
 class ReachedFields:
-    """Fields within reach, over all edges and over direct edges alone."""
+    """Fields within reach, over all edges and over direct edges only."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ReachedFields:
         self._spans = _spans(reach, direction)
         last_hops = {self._hop(field) for field in reach.paths}
         edges = [edge for edge in reach.edges if self._passes_values(edge) or edge[:2] in last_hops]
-        # Those of the nearest fields first, should there be too many.
+        # Edges of the nearest fields come first, in case there are too many.
         edges.sort(key=lambda edge: max(reach.hops[edge.source], reach.hops[edge.destination]))
         self._hops = store.hops(edges, self.truncated_by)
         kinds = {
@@ -98,11 +98,14 @@ class ReachedFields:
         return self._outward(path.previous.field if path.previous else field, field)
 
     def _outward(self, first: DatasetField, second: DatasetField) -> tuple[DatasetField, DatasetField]:
-        """Return two fields in the direction of the data, or the ends of an edge in that of the walk."""
+        """Return two fields, swapped if the walk is backward.
+
+        This turns the order of the walk into the order of the data, and the order of the data into the other.
+        """
         return (first, second) if self._direction is Direction.FORWARD else (second, first)
 
     def _passes_values(self, edge: ReachEdge) -> bool:
-        """Return whether an edge is on a way over direct edges."""
+        """Return whether an edge is direct and continues a path of direct edges."""
         near, _ = self._outward(edge.source, edge.destination)
         return edge.direct and near in self._direct.paths
 
@@ -143,12 +146,12 @@ class ReachedFields:
 
 
 def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]:
-    """Return by field the runs of the edges that reached it; of several edges the last to run."""
+    """Return by field the runs of the edge that reached it, of several edges the one that ran last."""
     spans: dict[DatasetField, RunSpan] = {}
     for edge in reach.edges:
         far = edge.source if direction is Direction.BACKWARD else edge.destination
         if edge.span is not None:
-            # A run may have several edges to one field, so numbers of runs do not add up.
+            # A run may have several edges to one field, so the runs of edges cannot be added.
             spans[far] = max(
                 edge.span, spans.get(far, edge.span), key=lambda span: (span.last_start_ms, span.runs)
             )
@@ -156,16 +159,16 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
 
 
 def hop_text(hops: Iterable[Hop]) -> str:
-    """Return what the operations of each way do, in their own words, else their names, `copied` without any.
+    """Return the descriptions of the operations of each way, or their names; `copied` for no operations.
 
-    Distinct ways are joined by ` | `, the newest first: one may hash what another one copies.
+    Distinct ways are joined by ` | `, the newest first: one way may hash a value that another way copies.
     """
     text = " | ".join(dict.fromkeys(map(_way_text, hops)))
     return text if len(text) <= HOW_MAX else f"{text[: HOW_MAX - 1]}…"
 
 
 def _way_text(hop: Hop) -> str:
-    """Return what the operations of one way do."""
+    """Return the descriptions of the operations of one way, or their names."""
     shown = (item for item in hop.operations if not is_hidden_operation(item.name))
     texts = [" ".join((item.description or item.name).split()) for item in shown]
     return "; ".join(dict.fromkeys([COPIED, *texts] if hop.is_copied else texts)) or "hidden"

@@ -25,7 +25,7 @@ _TIMES = {"firstStart", "lastStart", "startTime"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a report: its columns, and the cells of each member of the report with the part's name."""
+    """A part of a report: its columns, and a function that returns the cells of an item."""
 
     columns: tuple[str, ...]
     cells: Callable[[Json], Mapping[str, Any]] = dict
@@ -42,7 +42,7 @@ class Part:
 
 
 def _reached(item: Json) -> Mapping[str, Any]:
-    """Return the cells of a field within reach: path and tags as texts, `inOrder` only if it is false."""
+    """Return the cells of a field within reach: path and tags as text, `inOrder` only if it is false."""
     in_order = {"inOrder": "false"} if "inOrder" in item else {}
     path, tags = " > ".join(map(name_json.text, item["path"])), tags_text(item)
     return {**item, **in_order, "path": path, "tags": tags}
@@ -69,7 +69,7 @@ _PARTS = {
 
 
 def field_table(*members: str) -> TableShape:
-    """Return the shape of a report as a table: the fields of these members, one below the other."""
+    """Return the shape of a table with the fields of all these members of a report."""
 
     def build(body: Json) -> list[Row]:
         items = [item for member in members for item in body.get(member, ())]
@@ -81,7 +81,7 @@ def field_table(*members: str) -> TableShape:
 def to_csv(body: Json, member: str, *, causal: bool) -> str:
     """Return a part of a report as CSV, with a line for each row below the column names.
 
-    Without `causal` fields have a column `inOrder`.
+    Without `causal`, the tables of fields have a column `inOrder`.
     """
     part = _PARTS[member]
     if part is _FIELDS and not causal:
@@ -91,12 +91,12 @@ def to_csv(body: Json, member: str, *, causal: bool) -> str:
 
 
 def tags_text(item: Json) -> str:
-    """Return the tags of a field as one cell. In JSON names that contain `;` are apart."""
+    """Return the tags of a field as one cell, joined by `;`, which a name may contain, too."""
     return ";".join(item.get("tags", ()))
 
 
 def _text(column: str, value: object) -> str:
-    """Return a value as the text of a cell: True is `true`, False "", times of known columns are ISO 8601."""
+    """Return a value as the text of a cell: True as `true`, False as "", times as ISO 8601."""
     if isinstance(value, bool):
         return "true" if value else ""
     return iso_text(value) if column in _TIMES and isinstance(value, int) else str(value)

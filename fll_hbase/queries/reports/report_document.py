@@ -1,4 +1,4 @@
-"""A report as a document for people: the same words on a page to print and in a terminal."""
+"""A report as a document with the same words on a page to print and in a terminal."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ VALUE_LEGEND = (
 )
 TAGS, FAILED_RUNS = "Tags", "Failed runs"
 OPTIONAL = frozenset({TAGS, VALUE})
-"""Columns that a table leaves out if nothing stands in them."""
+"""Columns that a table leaves out if all of their cells are empty."""
 
 FIRST_RUN = "the first one that is recorded"
-"""The beginning of a window from 0 on."""
+"""The start of a window that begins at 0."""
 
 PROSE_COLUMNS = frozenset(
     {FIRST_STEP, LAST_STEP, TAGS, FAILED_RUNS, "By way of", "What it does", "Takes", "Gives"}
 )
-"""Columns of sentences and lists, which may be broken at any blank."""
+"""Columns of sentences and lists, where a line may break at any blank."""
 
 DESCRIPTIONS = ("Description", "Dataset description")
-"""Facts that one screen of a terminal has no room for."""
+"""Facts that are left out on one screen of a terminal."""
 
 DESCRIPTION_MAX = 300
-"""Characters of the description of a dataset. One that is cut ends with `…`."""
+"""The most characters of the description of a dataset; a description that is cut ends with `…`."""
 
 _TAGS_HELP = "the field's own tags when the report was made, without the tags of its source fields"
 
 NAMES_MAX = 20
-"""Names that a sentence about a change lists."""
+"""The most names in a sentence about a change."""
 
-# Members that are left out unless they say something: `inOrder` is there if it is false.
+# Members that are present only if they matter: `inOrder` is present if it is false.
 _MARKS = {
     "dropped": " (unused too)",
     "failed": " (failed runs only)",
@@ -52,7 +52,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """When a report was made, in milliseconds since 1970, by whom, from which store, and a zone."""
+    """The time of a report in milliseconds since 1970, who made it, its store, and a time zone."""
 
     now_ms: int
     by: str = ""
@@ -68,7 +68,7 @@ class Stamp:
         return f"{moment:%Y-%m-%d %H:%M:%S}"
 
     def facts(self) -> dict[str, str]:
-        """Return when, by whom and from what a report was made, as far as it is known."""
+        """Return the known facts about the making of a report, by name."""
         items = {"Made": f"{self.time(self.now_ms)} {self.zone}", "By": self.by, "From": self.store}
         return {name: text for name, text in items.items() if text}
 
@@ -76,7 +76,7 @@ class Stamp:
 class Section(NamedTuple):
     """A table of a document: its columns, its rows, and a sentence below the title.
 
-    `brief` are the columns that one screen of a terminal shows, all without any.
+    `brief` names the columns that one screen of a terminal shows: all columns if it is empty.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report: `warnings` are what limits it, the annex is to look things up, the legend explains words."""
+    """A report. `warnings` state its limits, `annex` has tables for reference, `legend` explains words."""
 
     title: str
     question: str
@@ -102,7 +102,7 @@ class Document:
 
 
 def window_facts(start_ms: int, stop_ms: int, stamp: Stamp, *, failed: bool = False) -> dict[str, str]:
-    """Return the window of a report by names of its ends, and whether it has what failed runs made."""
+    """Return the window of a report by the names of its ends, with a note if failed runs count."""
     ends = {
         "Runs that started from": f"{stamp.time(start_ms)} {stamp.zone}" if start_ms else FIRST_RUN,
         "until, not included": f"{stamp.time(stop_ms)} {stamp.zone}",
@@ -111,7 +111,7 @@ def window_facts(start_ms: int, stop_ms: int, stamp: Stamp, *, failed: bool = Fa
 
 
 def subject_facts(field: Json) -> dict[str, str]:
-    """Return what is recorded of the field that a report is about: its tags, its dataset's description."""
+    """Return the tags of the field that a report is about, and the description of its dataset."""
     description = " ".join(field.get("datasetDescription", "").split())
     if len(description) > DESCRIPTION_MAX:
         description = f"{description[: DESCRIPTION_MAX - 1]}…"
@@ -120,18 +120,18 @@ def subject_facts(field: Json) -> dict[str, str]:
 
 
 def tags_cell(field: Json) -> str:
-    """Return the tags of a field, "" without any."""
+    """Return the tags of a field as one text, "" if it has none."""
     return ", ".join(field.get("tags", ()))
 
 
 def tags_legend(facts: Mapping[str, str], sections: Iterable[Section]) -> dict[str, str]:
-    """Return what the word for tags means, if a report has any."""
+    """Return the explanation of tags if a report has any, else {}."""
     shown = TAGS in facts or any(TAGS in section.columns for section in sections)
     return {TAGS: _TAGS_HELP} if shown else {}
 
 
 def warnings(body: Json, stamp: Stamp) -> Iterator[str]:
-    """Yield what limits a report: what cut it, what was deleted, between which datasets nothing is known."""
+    """Yield a warning for truncation, for hidden names, for deleted runs, and for each unknown relation."""
     limits = [limit for limit in body.get("truncatedBy", ()) if limit != HIDDEN]
     if limits:
         yield f"This report is not complete. Limits that cut it: {', '.join(limits)}."
@@ -151,7 +151,7 @@ def warnings(body: Json, stamp: Stamp) -> Iterator[str]:
 
 
 def field_text(field: Json) -> str:
-    """Return a field as `namespace/name.field`; the influence on a dataset as a whole in words."""
+    """Return a field as `namespace/name.field`, or a whole dataset with a note in words."""
     if field.get("field") == WHOLE_DATASET and "hidden" not in field:
         return f"{field['namespace']}/{field['name']} (which rows it has)"
     return name_json.text(field)
@@ -160,10 +160,10 @@ def field_text(field: Json) -> str:
 def reached_section(
     title: str, fields: Sequence[Json], stamp: Stamp, *, step: str, marks_influence: bool
 ) -> Section:
-    """Return fields within reach, their paths in the direction of the data, as a table.
+    """Return fields within reach as a table, with their paths in the direction of the data.
 
-    `step` is the title of the hop that `operation` is about. Indirect fields are marked if that is not in
-    the title.
+    `step` is the column for `operation`. `marks_influence` is False if the title already says that the fields
+    are indirect, so that rows need no mark.
     """
     rows = [
         [
@@ -184,7 +184,7 @@ def reached_section(
 
 
 def filled(section: Section) -> Section:
-    """Return a table without those of the OPTIONAL columns that are empty in all of its rows."""
+    """Return a table without the OPTIONAL columns that are empty in all rows."""
     numbers = [
         number
         for number, name in enumerate(section.columns)
@@ -197,13 +197,13 @@ def filled(section: Section) -> Section:
 
 
 def path_text(path: Iterable[Json]) -> str:
-    """Return the fields of a path in the direction of the data, `directly` if nothing is between its ends."""
+    """Return the fields between the ends of a path, in its order, or `directly` if there are none."""
     between = [field_text(field) for field in path][1:-1]
     return " → ".join(between) if between else "directly"
 
 
 def program_text(program: Json) -> str:
-    """Return a program as `application/program`, with its namespace in front; a hidden one by its number."""
+    """Return a program as `namespace/application/program`, or a hidden program as `hidden 1`."""
     if "hidden" in program:
         return f"hidden {program['hidden']}"
     names = (program["namespace"], program["application"], program["program"])
@@ -211,7 +211,7 @@ def program_text(program: Json) -> str:
 
 
 def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Section:
-    """Return programs with their numbers of runs as a table. Those with failed runs alone are marked."""
+    """Return programs with their numbers of runs as a table, and mark programs with only failed runs."""
     rows = [
         [
             program_text(program) + (" (failed runs only)" if program.get("failedOnly") else ""),
@@ -229,11 +229,11 @@ def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Sect
 
 
 def count_text(number: int, noun: str) -> str:
-    """Return a number with a noun, which takes an `s` unless there is one."""
+    """Return a number with a noun, which gets an `s` unless the number is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def names_text(names: Sequence[str]) -> str:
-    """Return names as one text; of more than NAMES_MAX the first, and how many are more."""
+    """Return names as one text: the first NAMES_MAX, and how many more there are."""
     more = [f"and {len(names) - NAMES_MAX:,} more"] if len(names) > NAMES_MAX else []
     return ", ".join([*names[:NAMES_MAX], *more])

@@ -1,4 +1,4 @@
-"""The retention report as a document: whether a policy is kept, and by which fields it is not."""
+"""The retention report as a document: whether a policy is kept, and which fields violate it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _origin(path: Sequence[Json]) -> list[str]:
 
 
 def _programs(body: Json, stamp: Stamp) -> Section:
-    """Return the programs that wrote these fields."""
+    """Return the programs that wrote fields with data older than the policy allows."""
     rows = [
         [program_text(program), name_json.text(item), *_span(program, stamp), program["newestRun"]]
         for item in body["fields"]
@@ -93,5 +93,5 @@ def _complying(body: Json) -> Section:
 
 
 def _span(item: Json, stamp: Stamp) -> list[str]:
-    """Return the number of runs, and the starts of the oldest and the newest."""
+    """Return the number of runs, and the starts of the oldest and the newest run."""
     return [f"{item['runs']:,}", stamp.time(item["oldestStart"]), stamp.time(item["newestStart"])]

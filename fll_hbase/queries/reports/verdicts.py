@@ -1,4 +1,4 @@
-"""Verdicts: the answer of a report in one or a few sentences, from the answer itself."""
+"""Verdicts: the answer of a report in a few sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.queries.reports.reached_fields import ReachedField
 from fll_hbase.queries.reports.report_document import count_text
 
 DATASETS_NAMED = 5
-"""Datasets that a verdict names; of more it has the number."""
+"""The most datasets that a verdict names. It only counts a larger number of datasets."""
 
 
 def consumption_verdict(
@@ -21,9 +21,9 @@ def consumption_verdict(
     *,
     with_failed: bool,
 ) -> str:
-    """Return how many programs read a field, what is made of it, and of what that is not known.
+    """Return how many programs read a field, how many fields are made of it, and where this is unknown.
 
-    `with_failed` is whether the fields are also those that failed runs made.
+    `with_failed` is true if the report includes fields that failed runs made.
     """
     runs, failed = (sum(getattr(program, name) for program in programs) for name in ("runs", "failed"))
     failed_only = sum(program.failed_only for program in programs)
@@ -90,12 +90,12 @@ def provenance_verdict(
 
 
 def _not_in_order(fields: Sequence[ReachedField]) -> list[str]:
-    """Return a sentence about fields that the order of the runs does not allow; nothing without any."""
+    """Return a sentence about fields that the order of the runs does not allow, if there are any."""
     late = sum(not field.in_order for field in fields)
     are = "is" if late == 1 else "are"
     return [f"{count_text(late, 'more field')} {are} not in the order of the runs."] if late else []
 
 
 def _dataset_text(field: ReachedField) -> str:
-    """Return the dataset of a field as `namespace/name`; a hidden one by its number."""
+    """Return the dataset of a field as `namespace/name`, or a hidden dataset as `hidden 1`."""
     return f"hidden {field.hidden}" if field.hidden else f"{field.namespace}/{field.name}"

@@ -151,6 +151,9 @@ class TestTheDocument:
             for method in METHODS:
                 assert method not in payload or payload[method]["summary"]
 
+    def test_descriptions_have_no_examples_in_python(self, document: Json) -> None:
+        assert ">>>" not in json.dumps(document)
+
 
 class TestShapesToRecord:
     """The document accepts what is recorded, and refuses what is refused for its shape."""
