@@ -1,1 +1,1 @@
-"""Maintenance: garbage collection and the analysis of what run rows need; the audit of a table."""
+"""Maintenance: garbage collection, the analysis of what run rows need, and the audit of a table."""
