@@ -76,7 +76,7 @@ class WriterReader(Reader):
     def _fields(
         self, query: WriterQuery, checksum: str, name: Dataset, names: Mapping[Dataset, Dataset]
     ) -> Iterator[DatasetField]:
-        """Yield the query's fields that a content writes and that are origins or derived from others of them."""
+        """Yield the query's fields that a content writes and that are origins or derived from others."""
         for edge in field_relations.edges_into(self._contents.field_map(checksum), name):
             if edge.influence is None and edge.source is not None:
                 continue
