@@ -286,7 +286,7 @@ class WindowReader:
         return {tail: head for tail, head in heads.items() if self._has_dataset(query, head)}
 
     def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
-        """Return whether a commit record matches the query by start and state, and by its content's dataset."""
+        """Return whether a commit record matches the query by start, state, and its content's dataset."""
         return _in_window(query, head) and self._has_dataset(query, head)
 
     def _has_dataset(self, query: WindowQuery, head: CommittedHead) -> bool:

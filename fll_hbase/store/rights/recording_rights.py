@@ -97,7 +97,7 @@ class RecordingRights:
         return replace(info, operations=checked, checksum=checksums.checksum(checked))
 
     def _permitted_operation(self, operation: Operation) -> Operation:
-        """Return an operation; a READ of others' source becomes unconfirmed and loses types and description."""
+        """Return an operation; a READ of others' source is unconfirmed, without types and description."""
         if not isinstance(operation, Read) or self.may_record(operation.source.namespace):
             return operation
         outputs = tuple(replace(output, type="") for output in operation.outputs)

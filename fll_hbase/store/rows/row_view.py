@@ -29,7 +29,7 @@ VALUE_CHARACTERS_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell; `value` is cut to VALUE_CHARACTERS_MAX; it is decoded, or shows raw bytes unless `is_readable`."""
+    """A cell; `value` is decoded and cut to VALUE_CHARACTERS_MAX; without `is_readable` it shows raw bytes."""
 
     column: str
     value: str
