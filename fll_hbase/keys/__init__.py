@@ -1,1 +1,1 @@
-"""Order-preserving encodings of row keys: the only package that knows their bytes; it knows no table."""
+"""Order-preserving encodings of row keys: the only package that knows their bytes, independent of tables."""

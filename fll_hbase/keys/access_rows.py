@@ -14,7 +14,7 @@ TOKENS, GRANTS = layout.ACCESS + b"t|", layout.ACCESS + b"g|"
 """Key prefixes of tokens, and of the grants of users and groups."""
 
 TOKEN, REVOKED = b"d:k", b"d:x"
-"""Columns of a token: its content, and a mark that it was revoked, which no later write removes."""
+"""Columns of a token: its content, and a permanent mark that it was revoked."""
 
 GRANT = b"d:r|"
 

@@ -34,8 +34,8 @@ TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"o:r"
 """Columns of a calendar day, each followed by the day's number in its period.
 
 `TOKEN` is the random token of the last writer of the day. `SEAL` has the runs of the day as counted when the
-day had that token. `STARTS` has all runs of a day with many; it is heavy, and whole days are answered without
-it."""
+day had that token. `STARTS` has all runs of a day with many. This column is heavy, so whole days are answered
+without it."""
 
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 

@@ -60,7 +60,7 @@ COPY_ORDER: tuple[RowKind, ...] = tuple(
     RowKind(name, prefix, (ranges.prefix_range(prefix),) if prefix else _other_ranges())
     for prefix, name in _NAMES.items()
 )
-"""All kinds; their ranges cover every key. Unknown kinds precede those that make runs visible."""
+"""All kinds, with ranges that cover every key. Unknown kinds precede those that make runs visible."""
 
 
 def kind_name(key: bytes) -> str:

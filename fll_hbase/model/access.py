@@ -109,7 +109,7 @@ def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 def _alternative(pattern: str) -> str:
-    """Return the expression of one pattern; it matches in time linear in the length of a namespace."""
+    """Return the expression of one pattern, which matches in time linear in the length of a namespace."""
     first, *others = map(re.escape, pattern.split("*"))
     if not others:
         return first
@@ -118,7 +118,7 @@ def _alternative(pattern: str) -> str:
 
 
 class SubjectKind(Enum):
-    """What a name of an identity provider denotes."""
+    """The kind of thing that a name from an identity provider denotes."""
 
     USER = "user"
     GROUP = "group"

@@ -176,7 +176,7 @@ class FieldNames:
         return self._spellings.get(name) or self._spellings.get(name.casefold()) or name
 
     def _find_spellings(self) -> dict[str, str | None]:
-        """Return the fields by dotted path, and by both forms in lower case; None where several match."""
+        """Return the fields by dotted path, and by both forms in lower case, with None for ambiguous ones."""
         spellings: dict[str, str | None] = {}
         for field in sorted(self._fields):
             for spelling in {field.casefold(), field.replace("/", ".").casefold()}:

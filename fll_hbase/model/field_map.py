@@ -204,7 +204,7 @@ class _UpstreamFields:
         return self._by_transform[input_field.origin]
 
     def union(self, inputs: Iterable[InputField]) -> int:
-        """Return the number of the set upstream of all inputs together; each input keeps its influence."""
+        """Return the number of the set upstream of all inputs together, keeping the influence of each."""
         positions: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         numbers: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         for input_field in inputs:

@@ -129,7 +129,7 @@ class FieldSetResolver:
     """Lists the members of sets within a range of positions; `steps` counts the sets entered for it."""
 
     def __init__(self, sets: Sequence[FieldSet], positions: range) -> None:
-        """Prepare to list members; each of `sets` includes only earlier sets, `positions` is the range."""
+        """Prepare to list members of `sets` in the range `positions`. Sets may include only earlier sets."""
         self.steps = 0
         self._sets = sets
         self._positions = positions

@@ -74,7 +74,7 @@ def unknown_origin(path: str, origin: str) -> FieldError:
 
 
 def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield a warning for each input that its origin does not list as output; it is treated as listed."""
+    """Yield a warning for each input that its origin does not list as output. Such inputs are valid."""
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
     for number, operation in enumerate(operations):
         for index, field in enumerate(inputs_of(operation)):
@@ -147,8 +147,8 @@ def _invalid_unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldE
 
 def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield an error for each cycle, at the first of its operations in the order given."""
-    # Reversed, so that the first of several operations with the same name counts; that error is reported
-    # apart.
+    # Reversed, so that the first of several operations with the same name counts. Equal names are a separate
+    # error.
     numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
     for names in topology.cycles(topology.operation_origins(operations)):
         path = f"operations.{min(numbers[name] for name in names)}"

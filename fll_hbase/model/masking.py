@@ -102,7 +102,7 @@ def public_checksum(operations: Sequence[Operation]) -> str:
 
 
 class _Masking:
-    """Masks the operations of one content; it needs all of them before it masks any.
+    """Masks the operations of one content, all together, because they depend on each other.
 
     `hidden` maps the name of each hidden READ and WRITE to the label of its dataset.
     """
@@ -138,7 +138,7 @@ class _Masking:
 
     def mask(self, operation: Operation) -> Operation:
         """Return a visible operation with masked names; remove its description if hidden ones touch it."""
-        # The description of a WRITE may be an SQL statement, with tables that lead to none of its fields.
+        # The description of a WRITE may be an SQL statement, with tables that do not lead to its fields.
         if operation.name not in self._connected and not isinstance(operation, Write):
             return operation
         match operation:
@@ -249,7 +249,7 @@ def _written(writes: Iterable[Write]) -> Iterator[tuple[str, str]]:
 
 
 def _add_all(inputs: dict[tuple[str, str], InputField], added: Iterable[InputField]) -> None:
-    """Add the missing ones of `added` to `inputs`, by origin and field; a direct one always replaces."""
+    """Add inputs by origin and field where they are missing, or where the added input is direct."""
     for item in added:
         node = item.origin, item.name
         if node not in inputs or item.influence is Influence.DIRECT:

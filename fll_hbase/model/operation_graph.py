@@ -244,7 +244,7 @@ class _Walk:
         self._nodes[node] = replace(previous, destinations=previous.destinations | {destination})
 
     def _follows(self, input_field: InputField) -> bool:
-        """Return whether the walk follows an input: any input, or without `indirect` only a direct one."""
+        """Return whether the walk follows an input: any input, or without `indirect` only direct inputs."""
         return self._indirect or input_field.influence is Influence.DIRECT
 
     def _connect(self, connection: tuple[NodeId, NodeId, str], influence: Influence) -> bool:
@@ -379,8 +379,8 @@ class _Union:
             self.connections.setdefault(connection, influence)
         for node_id, node in older.nodes.items():
             newest = self.nodes.setdefault(node_id, node)
-            # Take type and source from the newest content, but destinations from all: they may differ between
-            # runs.
+            # Take type and source from the newest content, but destinations from all contents, because they
+            # may differ between runs.
             if not node.destinations <= newest.destinations:
                 destinations = newest.destinations | node.destinations
                 self.nodes[node_id] = replace(newest, destinations=destinations)

@@ -81,7 +81,7 @@ class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """The facets of one dataset in an event. None means an absent facet, as opposed to an empty one."""
+    """The facets of one dataset in an event. None means an absent facet, not an empty one."""
 
     dataset_index: int
     written: bool
@@ -200,7 +200,7 @@ def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
 
 def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
     """Merge the lineages of a run's events, given oldest first: the latest facets are valid."""
-    # The Spark agent sends `unknown` until it knows the job, so prefer any other name, even an older one.
+    # The Spark agent sends `unknown` until it knows the job, so prefer any other name, even if older.
     with_job = [lineage for lineage in lineages if lineage.job != UNKNOWN_JOB] or lineages
     datasets = sorted({dataset for lineage in lineages for dataset in lineage.datasets})
     index_of = {dataset: index for index, dataset in enumerate(datasets)}
@@ -391,6 +391,6 @@ def _goes_before(
 
 
 def _is_derived(mention: DatasetMention) -> bool:
-    """Return whether columns are derived from SQL; then every input says so."""
+    """Return whether columns are derived from SQL, which every input of such columns says."""
     inputs = (item for column in mention.columns or () for item in column.inputs)
     return next((item.transformation.startswith(DERIVED) for item in inputs), False)

@@ -298,7 +298,7 @@ class _View:
             self.add_node(node, *destinations)
 
     def add_path(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> bool:
-        """Add a path and return True, or return False beyond a limit; one path is always added."""
+        """Add a path and return True, or return False beyond a limit. The first path is always added."""
         ordered = sorted(between, key=self._ranks.__getitem__)
         self._names += len(ordered)
         if self._paths:

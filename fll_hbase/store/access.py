@@ -95,7 +95,7 @@ class AccessStore:
         return stored, token
 
     def token(self, token_id: str) -> StoredToken | None:
-        """Return a token by its id, even if revoked or expired; None if it was never stored."""
+        """Return a token by its id, even if revoked or expired, or None if it was never stored."""
         key = access_rows.token_row(token_id)
         row = self._table.get(key, columns=(access_rows.TOKEN, access_rows.REVOKED))
         return decode_token(key, row) if row else None
@@ -121,7 +121,7 @@ class AccessStore:
         return replace(stored, revoked_ms=at_ms)
 
     def set_grants(self, subject: Subject, grants: Sequence[Grant]) -> None:
-        """Add grants to those of a user or group; the write is durable. Raises InvalidQuery."""
+        """Add further grants to a user or group, durably. Raises InvalidQuery."""
         check_names(
             {"name": subject.name, **{f"namespace.{n}": item.pattern for n, item in enumerate(grants)}}
         )

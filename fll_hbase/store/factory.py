@@ -41,7 +41,7 @@ def open_store_table(settings: Settings, *, create: bool = True) -> Table:
 
     Raises ConfigurationError or StoreUnavailable.
     """
-    # Opening a SQLite store creates its file; with a mistyped path, a query must fail, not return nothing.
+    # Opening a SQLite store creates its file, but a query with a mistyped path must fail, not return nothing.
     if not create and not store_exists(settings.store):
         raise ConfigurationError(
             f"there is no store at {settings.store}: `fll sample`, `fll record` or `fll spark load` makes"

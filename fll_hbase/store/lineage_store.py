@@ -192,7 +192,7 @@ class LineageStore:
     def retained_with_ms(
         self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
     ) -> int | None:
-        """Return the latest of a given horizon and those of other datasets, as `retained_from_ms`."""
+        """Return the latest of a given horizon and other datasets' horizons, as `retained_from_ms`."""
         return self._horizons.retained_with_ms(datasets, window, retained_from_ms)
 
     def runs_retained_from_ms(self, window: Window) -> int | None:
@@ -205,7 +205,7 @@ class LineageStore:
 
     @counted
     def run(self, run: str, namespace: str = "") -> RunDetails:
-        """Return the committed state of a run by its id; unless "", `namespace` is its program's.
+        """Return the committed state of a run by its id, and by its program's namespace unless "".
 
         Raises NotFound, and AmbiguousName if programs of several namespaces have a run with this id.
         """

@@ -125,7 +125,7 @@ class PolicyStore:
 
 
 def _current(rows: Mapping[str, AgePolicy]) -> dict[str, AgePolicy]:
-    """Return policies of one name by namespace; one of an earlier release counts unless it was put again."""
+    """Return policies of one name by namespace, including former ones that were not put again."""
     return {policy.namespace: policy for _, policy in sorted(rows.items())}
 
 

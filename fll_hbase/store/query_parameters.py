@@ -50,7 +50,7 @@ class ReachQuery:
 class RunsQuery:
     """Runs of the programs of a namespace, "" for all, that start in a window.
 
-    With `program`, only runs of programs with that name count; with `state`, only runs in that state.
+    With `program`, only runs of programs with that name count. With `state`, only runs in that state count.
     """
 
     namespace: str

@@ -46,7 +46,7 @@ class DatasetLineageResult:
 class FieldLineageResult:
     """Operation graph of one field, merged from all contents that touch it.
 
-    `checksums` are the checksums of these contents, ordered by newest run.
+    `checksums` identify the contents, ordered by newest run.
     """
 
     graph: OperationGraph
@@ -64,7 +64,7 @@ class RunSpan(NamedTuple):
     last_run: RunKey
 
     def union(self, other: RunSpan | None) -> RunSpan:
-        """Return the span of both spans' runs, which are different runs; this span itself for None."""
+        """Return the span of both spans' runs, which are different runs, or this span itself for None."""
         if other is None:
             return self
         # Lists of runs put the smallest id first among runs with the same start.
@@ -86,9 +86,9 @@ class ReachEdge(NamedTuple):
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
     `in_order` is whether the order of run starts allows a value to flow through this edge on its way from or
-    to the query's field; None if unknown. Backward, this requires that the upstream run started no later.
-    `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, and empty if runs were not
-    counted.
+    to the query's field. It is None if unknown. Backward, this requires that the upstream run started no
+    later. `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, and empty if runs
+    were not counted.
     """
 
     source: DatasetField
@@ -294,7 +294,7 @@ class ProgramUsage:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Programs, ordered by newest run; those with only failed runs come last, if they are listed.
+    """Programs, ordered by newest run. Any listed programs with only failed runs come last.
 
     `failed_only` always counts the programs with only failed runs. `truncated_by` has the limits that cut the
     list.
@@ -402,7 +402,7 @@ class CommitResult:
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
-    """Sort by level, source and destination, None first; on ties, backward precedes forward."""
+    """Sort by level, source and destination, None first. On ties, backward precedes forward."""
     return tuple(sorted(entries, key=_sort_key))
 
 
@@ -418,5 +418,5 @@ def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
 
 
 def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
-    """Return the sort key of a dataset, by namespace and name; None comes first."""
+    """Return the sort key of a dataset, by namespace and name, with None first."""
     return () if dataset is None else (dataset.namespace, dataset.name)

@@ -36,7 +36,7 @@ class TagPage:
 class TagStore:
     """Tags of fields: statements of people and producers that runs and retention do not change.
 
-    A field has the tags put under any name of its dataset. Threads and processes may share the table; if two
+    A field has the tags put under any name of its dataset. Threads and processes may share the table: if two
     writers put one tag, the later put wins. Methods raise StoreUnavailable and CorruptRow.
     """
 

@@ -75,7 +75,7 @@ class Table(Protocol):
     parallel_calls: int
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the cells of one row; empty if the row lacks all of the columns."""
+        """Return the cells of one row, or {} if the row lacks all of the columns."""
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """Return several rows by key in one call, leaving out rows that lack all of the columns."""
@@ -85,7 +85,7 @@ class Table(Protocol):
     ) -> Iterator[tuple[bytes, Row]]:
         """Iterate over rows from `start` (included) to `stop` (excluded) in key order, at most `limit`.
 
-        The engine skips rows that lack all of the columns; these do not count.
+        The engine skips rows that lack all of the columns, and does not count them.
         """
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:

@@ -94,7 +94,7 @@ def is_shared(url: str) -> bool:
     if not url.startswith(SQLITE):
         return True
     # The last process to close a file in WAL mode deletes its log, so a remaining log means that another
-    # process has the file open. A killed process has nothing open; its log is deleted here.
+    # process has the file open. A killed process has nothing open, so a log that it left is deleted here.
     open_table(url, create=False).close()
     return Path(url.removeprefix(SQLITE) + "-wal").exists()
 

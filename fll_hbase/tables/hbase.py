@@ -43,7 +43,7 @@ SCANS_PER_CALL = 32
 """Maximum of scans that share their waits on one connection."""
 
 SCAN_ATTEMPTS_MAX = 3
-"""Maximum of attempts of a call whose scanners the gateway loses; each has the full time of a call."""
+"""Maximum of attempts, each with the full time of a call, if the gateway loses the call's scanners."""
 
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row is still one call, because readers see the puts of a row at once."""
@@ -52,7 +52,7 @@ ADMINISTRATION_SECONDS = 60.0
 
 
 def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-    """Return the first page of each scan, PAGE_ROWS rows or its limit, with two waits for any number of scans.
+    """Return the first page of each scan, PAGE_ROWS rows or its limit, with two waits for all scans.
 
     `columns` must be in the gateway's form. Pass few scans at a time, because all rows are in memory here and
     in the gateway. A gateway answers the calls of a connection one after another, so calls may be sent before

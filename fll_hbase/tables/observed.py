@@ -126,7 +126,7 @@ def _count(rows: int) -> None:
 
 
 def _counted_rows(rows: Iterator[tuple[bytes, Row]], reads: _Reads) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows; at the end, even an early one, add one call and the rows yielded to `reads`."""
+    """Yield the rows and finally, even if stopped early, add one call and the yielded rows to `reads`."""
     count = 0
     try:
         for row in rows:

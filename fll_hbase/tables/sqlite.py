@@ -45,7 +45,7 @@ WARM_KEYS_MAX = 8
 """Maximum of rows in a read that may keep writers waiting."""
 
 WARM_SECONDS = 1.0
-"""How long after a write its connection also serves reads; it would not notice a removed file."""
+"""How long after a write its connection also serves reads, without noticing if the file is removed."""
 
 VERSIONS = 1, 2
 """Versions of the schema. In version 2 pages have checksums, which earlier releases would not write."""
@@ -88,7 +88,7 @@ class SqliteTable:
     parallel_calls = 1
 
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> None:
-        """Open the file. With `create`, create a missing file, and the schema in an empty one.
+        """Open the file. With `create`, create a missing file, and the schema in an empty file.
 
         Raises ConfigurationError for the database of another application or version.
         """
@@ -132,7 +132,7 @@ class SqliteTable:
             remaining -= page_rows
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Return the rows of each scan, one after another on one connection; each scan reads one state."""
+        """Return the rows of each scan, each of one state, one after another on one connection."""
         return self._read(lambda connection: [_select_scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
@@ -153,7 +153,7 @@ class SqliteTable:
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
-        """Close connections and files opened by this process; those inherited through a fork stay open."""
+        """Close connections and files opened by this process, but not those inherited through a fork."""
         if self._read_only is not None:
             self._read_only.close()
         self._write_lock.close()
@@ -304,7 +304,7 @@ class SqliteTable:
         return deadline.seconds_left(self._busy_seconds)
 
     def _idle_reader(self) -> Connection:
-        """Return the most recently used reader, whose pages are cached; never one opened before a fork."""
+        """Return the last used reader, whose pages are cached, but never one opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_own:
@@ -375,7 +375,7 @@ def _select_range(
     """Return at most `limit` rows from start (included) to stop (excluded), in key order."""
     where, parameters = _column_condition(tuple(columns))
     query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
-    # A row has only one cell of one column, so grouping is not needed; it takes a fifth of a window query.
+    # A row has only one cell of one column, so skip grouping, which takes a fifth of a window query.
     if len(columns) == 1 and not _families(columns):
         single: Any = connection.execute(f"{query} LIMIT ?", (*bounds, *parameters, limit)).fetchall()
         return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in single]

@@ -54,7 +54,7 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, dama
 
 
 def is_backup(path: Path) -> bool:
-    """Return whether a file is a backup that has not since been used as a store."""
+    """Return whether a file is a backup that no process has used as a store."""
     try:
         with closing(_open(path, "mode=ro&immutable=1")) as opened:
             application = opened.pragma("application_id")

@@ -1,6 +1,6 @@
 """SQLite files that this user may only read.
 
-A reader of a file in WAL mode usually writes, too: it creates the log and its index, and writes to the index.
+A reader of a file in WAL mode usually creates the log and its index, and writes to the index.
 A user without write access reads these as they are. Without a log, because no process has the file open,
 SQLite reads the file as immutable. A result then counts only if the file has not changed meanwhile: decision
 85.

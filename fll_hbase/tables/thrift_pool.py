@@ -206,7 +206,7 @@ class ThriftPool:
         )
 
     def _addresses_by_preference(self) -> list[GatewayAddress]:
-        """Return all gateways, recently failed ones last; each call begins with a different one."""
+        """Return all gateways, recently failed ones last, beginning with a different gateway in each call."""
         with self._lock:
             self._addresses.append(self._addresses.pop(0))
             order = list(self._addresses)

@@ -26,7 +26,7 @@ class WriteLock:
     """
 
     def __init__(self, store: str | None) -> None:
-        """Lock a file next to the store at a path; for None, lock only the threads of this process."""
+        """Lock a file next to the store at a path, or for None only the threads of this process."""
         self._store = store
         self._thread_lock = threading.Lock()
         self._waiting_lock = threading.Lock()

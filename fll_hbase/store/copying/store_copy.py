@@ -82,7 +82,7 @@ def copied_cells(key: bytes, row: Row) -> Row:
 
 
 def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Difference:
-    """Return the changes that make the rows of `target` equal to `source`; both are from `copied_cells`."""
+    """Return the changes that make `target` equal to `source`, which are both rows from `copied_cells`."""
     puts = tuple(
         StampedPut(key, column, cell.value, cell.stamp_ms)
         for key, row in source.items()
@@ -251,7 +251,7 @@ class CopyPass:
                     self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
 
     def _touch(self, runs: Iterable[Row]) -> None:
-        """Put new tokens for the days of these run rows into the target, which invalidates their seals."""
+        """Put new tokens for the days of the given run rows into the target, to invalidate their seals."""
         touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
 
     def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:

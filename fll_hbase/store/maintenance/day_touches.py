@@ -40,7 +40,7 @@ def touch_days(
 ) -> None:
     """Touch days whose runs the caller changes immediately, within half the grace period of the touch.
 
-    A grace period of 0 ms or less means that no other process uses the table; then one touch is enough.
+    A grace period of 0 ms or less means that no other process uses the table, so one touch is enough.
     Raises StoreUnavailable after TRIES_MAX touches that took longer.
     """
     if not days:

@@ -310,7 +310,7 @@ def remove_former_indexes(
 ) -> Iterator[Removed]:
     """Delete the rows of a range of `former_index_ranges`; yield the numbers of each page.
 
-    Rows with a cell put after `until_ms` stay; with `dry_run`, all rows stay.
+    Rows with a cell put after `until_ms` stay. If `dry_run` is set, all rows stay.
     """
     for page in pages(table, start, stop):
         rows = dict(liveness.rows_older_than(page.items(), until_ms))

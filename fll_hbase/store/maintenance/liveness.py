@@ -105,7 +105,7 @@ class LivenessScanner:
             yield LiveCells(cells, truncated, self._former_cells(key, page[key], value, until_ms))
 
     def _former_cells(self, key: bytes, row: Row, committed: bytes | None, until_ms: int) -> list[CellKey]:
-        """Return the cells that a run's other commit records need; none if it last changed by `until_ms`."""
+        """Return the cells that a run's other commit records need, or [] if it last changed by `until_ms`."""
         # A reader that read the calendars before the change finds the run by its former reference, and then
         # its current state by its run row. Without the former reference it would not find the run.
         values = [cell[0] for column, cell in row.items() if column.startswith(layout.COMMIT)]

@@ -31,7 +31,7 @@ Report: TypeAlias = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class MigrationReport:
-    """What a migration read and put, or `was_marked` for a table that already had calendars.
+    """Numbers of rows read and put by a migration, or `was_marked` for a table that already had calendars.
 
     `unreadable` runs have an unreadable commit record or content; an audit names them.
     """

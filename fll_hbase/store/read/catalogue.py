@@ -63,7 +63,7 @@ class CatalogueField:
 
 
 class Catalogue:
-    """Lists namespaces, datasets and fields ever recorded, including those of failed and replaced runs.
+    """Lists namespaces, datasets and fields ever recorded, even by failed and replaced runs.
 
     Names sort by code point. An argument `start_after` is excluded from the results.
     """

@@ -140,7 +140,7 @@ class FieldDiffReader(FieldGraphReader):
             is_late = bool(unread & other.contents)
             if is_late:
                 other.truncated_by.add(deadline.limit())
-            # Each of these ways may exist among the unread contents of the other window.
+            # Any of these ways may also exist in the unread contents of the other window.
             changes.append(change._replace(ways={}) if is_late else change)
         diff = _compare(*unions)
         limits = set(diff.truncated_by)
@@ -213,7 +213,7 @@ def _field_of(content: DatasetOfContent, name: str) -> FieldOfContent:
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
-    """Return what each window has and the other lacks; None if a limit cut the other window's union."""
+    """Return what each window has and the other lacks, or None if a limit cut the other's union."""
     parts, base_parts = union.build(), base_union.build()
     # A part that a truncated window lacks may have been cut, so no part is reported as missing from it.
     return FieldDiff(

@@ -20,7 +20,7 @@ from fll_hbase.store.read.content_cache import DatasetOfContent, FieldOfContent
 from fll_hbase.store.results import DerivationRuns, RunSpan
 
 Ways: TypeAlias = Mapping[str, Sequence[DatasetOfContent]]
-"""The contents that derive a field, by the digest of the derivation; at least one for each."""
+"""The contents that derive a field, by the digest of the derivation, with at least one for each."""
 
 _Spans: TypeAlias = dict[DatasetOfContent, RunSpan]
 

@@ -64,7 +64,7 @@ class _Way:
         return newest[:count]
 
     def incomplete(self, count: int) -> Iterator[tuple[int, FieldOfContent, DayRuns]]:
-        """Yield day, content and runs of incompletely known days among those of the `count` newest runs."""
+        """Yield day, content and runs of incompletely known days on which the `count` newest runs started."""
         total = 0
         for day, listed in self.days():
             if total >= count:

@@ -50,8 +50,8 @@ class Steps(NamedTuple):
 _NO_STEPS = Steps()
 
 _Edge: TypeAlias = tuple[Node, Node | None, Influence | None]
-"""The field at which an edge was looked up; the field at its other end, None if dropped; and the influence,
-None if unknown."""
+"""The field at which an edge was looked up, the field at its other end (None if dropped), and the influence
+(None if unknown)."""
 
 
 class _CachedSteps(NamedTuple):
@@ -84,7 +84,7 @@ class FieldGraph:
     def steps(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterable[tuple[Node, Steps]]:
-        """Return the edges of a content into (backward) or out of fields of a dataset; None for all fields.
+        """Return the edges of a content into (backward) or out of fields of a dataset, or all if None.
 
         A field with many edges may occur several times. Raises DeadlineExceeded.
         """
@@ -110,7 +110,7 @@ class FieldGraph:
     def _edges(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterator[_Edge]:
-        """Yield near field, far field and influence of the edges at fields; None for all fields.
+        """Yield near field, far field and influence of the edges at fields, or at all fields for None.
 
         Raises DeadlineExceeded.
         """
@@ -142,7 +142,7 @@ def _one_by_one(edges: Iterable[_Edge]) -> Iterator[tuple[Node, Steps]]:
 
 
 def _grouped(edges: Iterable[_Edge], nodes: Iterable[Node]) -> dict[Node, Steps]:
-    """Return the edges by near field; those of `nodes` without edges get `_NO_STEPS`."""
+    """Return the edges by near field, with `_NO_STEPS` for each of `nodes` without edges."""
     by_node: dict[Node, list[Any]] = {node: [] for node in nodes}
     for near, *edge in edges:
         by_node.setdefault(near, []).append(edge)

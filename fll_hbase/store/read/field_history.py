@@ -42,7 +42,7 @@ class RunGroup(NamedTuple):
 
     @classmethod
     def from_day(cls, listed: Sequence[tuple[str, DayRuns]]) -> RunGroup:
-        """Return the runs of a day; each part of the day knows its newest and oldest run."""
+        """Return the runs of a day from its parts, which all know their newest and oldest runs."""
         checksum, newest = min(listed, key=lambda item: reference_order(item[1].runs[0]))
         oldest = max((runs.runs[-1] for _, runs in listed), key=reference_order)
         return cls(checksum, newest.runs[0], oldest, sum(runs.total for _, runs in listed))
@@ -104,7 +104,7 @@ class StretchUnion:
         """Add runs that are older than those before; return False if they would exceed `stretches_max`.
 
         `derivation` is equal for runs that derived the field in the same way. It is empty if the runs wrote
-        the dataset without the field; such runs are counted as missing.
+        the dataset without the field, and such runs are counted as missing.
         """
         if not derivation:
             self._missing += group.total
@@ -240,7 +240,7 @@ def _by_checksum(by_name: TimesByName) -> dict[str, tuple[Dataset, RunTimes]]:
     contents: dict[str, tuple[Dataset, RunTimes]] = {}
     for name, by_content in by_name.items():
         for checksum, times in by_content.items():
-            # Prefer the name with more runs, because those of the other may be purged.
+            # Prefer the name with more runs, because some runs under the other name may be purged.
             if checksum not in contents or times.total > contents[checksum][1].total:
                 contents[checksum] = name, times
     return contents

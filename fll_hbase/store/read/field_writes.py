@@ -39,7 +39,7 @@ _Writes: TypeAlias = list[tuple[CommittedRun, Dataset]]
 
 @dataclass(frozen=True, slots=True)
 class ListedField:
-    """A field of the catalogue; if the newest write lacks it, with the start of the last run that wrote it.
+    """A field of the catalogue, with the start of the last run that wrote it if the newest write lacks it.
 
     The start is in milliseconds since 1970. It is None if the newest run that wrote the dataset wrote the
     field, if no run did, or if more than CONTENTS_MAX contents are newer. A field is `dropped` if the
@@ -72,8 +72,8 @@ class _Schema:
 class FieldWriteReader(Reader):
     """Reads when fields were written, excluding failed runs. Threads may share it.
 
-    The work follows the number of newest runs. For fields that none of them wrote, it also follows the number
-    of distinct contents since.
+    The work follows the number of newest runs. For fields that these did not write, it also follows the
+    number of distinct contents since.
     """
 
     @retry_on_missing_content
@@ -204,7 +204,7 @@ def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] 
 def _listed(
     field: CatalogueField, start_ms: int | None, schema: _Schema | None, *, newest_ms: int
 ) -> ListedField:
-    """Return a field with its last write, None if unknown; it is dropped if a later `schema` lacks it."""
+    """Return a field with its last write (None if unknown), and as dropped if a later `schema` lacks it."""
     is_old = schema is not None and (start_ms is None or start_ms < schema.start_ms)
     is_dropped = schema is not None and is_old and not schema.has(field.name)
     return ListedField(field, None if start_ms == newest_ms else start_ms, is_dropped)

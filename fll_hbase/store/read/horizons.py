@@ -44,9 +44,9 @@ class HorizonReader(Reader):
         self._lock = threading.Lock()
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
-        """Return the horizon of a dataset if a window begins before it, else None; at most LIFETIME_MS old.
+        """Return the horizon of a dataset, at most LIFETIME_MS old, if a window begins before it, else None.
 
-        The horizon is the latest of those under all names of the dataset, in milliseconds since 1970.
+        The horizon is the latest one under any name of the dataset, in milliseconds since 1970.
         """
         if window.empty:
             return None

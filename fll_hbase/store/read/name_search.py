@@ -118,7 +118,7 @@ class HitCollector:
 def build_page(
     hits: Sequence[SearchPosition], *, limit: int, next_after: SearchPosition | None = None
 ) -> SearchPage:
-    """Return at most `limit` hits. If there are more, the next page begins after the last of these."""
+    """Return at most `limit` hits. If there are more, the next page begins after the last hit returned."""
     if len(hits) > limit:
         hits, next_after = hits[:limit], hits[limit - 1]
     return SearchPage(tuple(position.hit for position in hits), next_after)

@@ -27,7 +27,7 @@ BATCH_RUNS = 1_001
 """Rows of the run index, or run rows, read per call: a page of the usual size, and one more."""
 
 FIRST_RUNS = 8
-"""Rows of the first scan of a namespace beside others; each further scan of it reads twice as many."""
+"""Rows of the first scan of a namespace beside others. Its further scans each read twice as many."""
 
 EXAMINED_MAX = 20_000
 """Maximum of run index rows that one page examines; a filtered page may be short and not the last."""

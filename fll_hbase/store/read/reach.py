@@ -1,9 +1,8 @@
 """Field reach: the fields that lead to one field, or that it leads to, over many hops.
 
 The walk goes level by level, and reads all datasets of a level together, so the number of calls follows the
-levels. In the order of the runs, a field is expanded again whenever a later level admits more of its runs;
-otherwise it is expanded once. After a plain walk, a second walk in the order of the runs uses what the first
-one has read.
+levels. A field is expanded once, but in the order of the runs again whenever a later level admits more of its
+runs. After a plain walk, a second walk in the order of the runs uses what the first one has read.
 """
 
 from __future__ import annotations
@@ -309,7 +308,7 @@ class ReachWalk:
     def _named_paths(self) -> dict[DatasetField, Path]:
         """Return the shortest path to each field, with all datasets under canonical names."""
         if not self._has_aliases:
-            # Most datasets have one name; their paths stay shared.
+            # Most datasets have one name, and the paths of their fields stay shared.
             return {node.field: path for node, path in self._paths.items()}
         return {self._renamed(node).field: self._renamed_path(path) for node, path in self._paths.items()}
 

@@ -16,7 +16,7 @@ PAGE_REFERENCES_MAX = 1000
 """Maximum of references in a page."""
 
 COLUMNS_MAX = 200
-"""Maximum of columns in a scan of references; for more contents, all references of the day are read."""
+"""Maximum of columns in a scan of references. If a day has more contents, all its references are read."""
 
 
 class Page(NamedTuple):

@@ -11,7 +11,7 @@ LAST_SECONDS = 0.5
 
 
 class RunBudget:
-    """A limit of `runs_max` runs for a query that holds them in memory; its answer names what cut it.
+    """A limit of `runs_max` runs for a query that holds them in memory, and the limits that cut its answer.
 
     With `until_deadline`, reading ends shortly before the deadline. Otherwise the deadline is an error.
     """
@@ -39,7 +39,7 @@ class RunBudget:
         return layout.reference_tail(*run) >= self._cut_tail
 
     def end_at_deadline(self, tail: bytes) -> bool:
-        """Return whether the deadline ends reading; then runs with tails of `tail` or above are unknown."""
+        """Return whether the deadline ends reading, so that runs with tails from `tail` on are unknown."""
         if self.until_deadline and deadline.is_over(in_seconds=LAST_SECONDS):
             self._end(deadline.limit(), tail)
             return True

@@ -43,7 +43,7 @@ REFERENCES_MAX = 100
 """References of one page. If a dataset has fewer in a direction, all are read."""
 
 PARTS = 16
-"""Parts of a range of starts; one step of a search reads one reference in each."""
+"""Parts of a range of starts. A search step reads one reference in each part."""
 
 SEARCHES_MAX = 5
 """Maximum of starts, from the oldest, at which a search may find only references that are no longer valid."""
@@ -70,7 +70,7 @@ class _Usage:
     first_start_ms: int
 
     def union(self, other: _Usage | None) -> _Usage:
-        """Return the union with `other`, whose runs are different; this object itself for None."""
+        """Return the union with `other`, whose runs are different, or this object itself for None."""
         if other is None:
             return self
         return _Usage(

@@ -125,7 +125,7 @@ def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, None without any; of runs with the last start, it names the smallest id."""
+    """Return the span of runs, None without any. If several runs started last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))
@@ -418,7 +418,7 @@ def _count(
     reference: tuple[bytes, Row],
     head: CommittedHead,
 ) -> None:
-    """Count a run on its run row's day if its reference is there; otherwise note the actual day."""
+    """Count a run on its run row's day if its reference is there, or else note the actual day."""
     tail, row = reference
     key = ContentDay(head.checksum, day_of(head.start_ms))
     start_ms, run = layout.parse_reference_tail(tail)

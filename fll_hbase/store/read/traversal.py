@@ -32,7 +32,7 @@ class HopLineage(NamedTuple):
 
 
 OneHop: TypeAlias = Callable[[Sequence[Dataset]], Iterable[HopLineage]]
-"""Yields the lineage of datasets in their order; if several names mean one dataset, only for the first."""
+"""Yields the lineage of datasets in their order, using only the first of several names of a dataset."""
 
 
 class WalkLimits(NamedTuple):

@@ -39,8 +39,8 @@ class RecordingRights:
     def check_metadata(self, metadata: Iterable[DatasetMetadata]) -> list[DatasetMetadata]:
         """Return metadata, leaving out datasets that the principal may not describe and tags it may not put.
 
-        Runs also describe others' datasets, as their sources; their lineage is recorded without these
-        descriptions.
+        Runs also describe others' datasets, as their sources. The lineage of such runs is recorded without
+        these descriptions.
         """
         return [
             replace(
@@ -65,7 +65,7 @@ class RecordingRights:
             return error
         if isinstance(run, IncomingEvent):
             return self._permitted_event(run)
-        # Replace only a run that was found here; for a run stored meanwhile, the commit checks the owner.
+        # Replace only a run that was found here. If a run is stored meanwhile, the commit checks the owner.
         return replace(
             run,
             info=self._permitted_info(run.info),

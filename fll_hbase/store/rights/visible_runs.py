@@ -46,7 +46,7 @@ class VisibleRuns(EventMerger):
         self._base = table
         self._may_read = may_read
         self.has_hidden = False
-        """True once any program was hidden; until then, no answer can contain a label of a program."""
+        """True once any program was hidden. While False, no answer can contain a label of a program."""
         self._shown: LRUCache[RunKey, bool] = LRUCache(_RUNS_MAX)
         self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
 
@@ -179,7 +179,7 @@ class VisibleRuns(EventMerger):
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
         """Return by checksum whether any, and whether all datasets of a content are visible, through a cache.
 
-        Returns (False, True) for a content without datasets, (False, False) for a missing one. Raises
+        Returns (False, True) for a content without datasets, (False, False) for a missing content. Raises
         CorruptRow.
         """
         with self._lock:
@@ -192,11 +192,11 @@ class VisibleRuns(EventMerger):
             visibility[endpoints.checksum] = self._sees(endpoints)
         with self._lock:
             self._seen.update({checksum: seen for checksum, seen in visibility.items() if seen is not None})
-        # A content may be missing, see ContentMissing; only the program of such a run is shown.
+        # A content may be missing, see ContentMissing. Its runs show only their program.
         return {checksum: seen or (False, False) for checksum, seen in visibility.items()}
 
     def _sees(self, endpoints: ContentEndpoints) -> tuple[bool, bool]:
-        """Return whether any and whether all datasets of a content are visible; without datasets, all are."""
+        """Return whether any and whether all (even of no) datasets of a content are visible."""
         seen = [self._may_read(item.namespace) for item in {*endpoints.sources, *endpoints.destinations}]
         return any(seen), all(seen)
 

@@ -33,12 +33,12 @@ _DECISIONS_MAX = 10_000
 """Maximum of namespaces with a cached decision on whether they may be read."""
 
 _SCAN_ROWS = 100
-"""Rows of the first scan of a range with a limit; each further scan reads twice as many."""
+"""Rows of the first scan of a range with a limit. Further scans each read twice as many."""
 
 _SCAN_ROWS_MAX = 5_000
 
 _SPANS_MAX = 8
-"""Maximum of ranges for reading lists of namespaces; with more grants, adjacent ones share a range."""
+"""Maximum of ranges for reading lists of namespaces. Adjacent grants share a range if there are more."""
 
 _UNMASKED_MAX = 100_000
 """Maximum of contents cached as having nothing hidden."""
@@ -99,7 +99,7 @@ class VisibleTable:
         self._checksums: LRUCache[bytes, str] = LRUCache(_UNMASKED_MAX)
         self._lock = threading.Lock()
         self.has_masked = False
-        """True once any content was masked; until then, no answer can contain a label of a dataset."""
+        """True once any content was masked. While False, no answer can contain a label of a dataset."""
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         """Return the visible cells of one row, or {} if the row is hidden."""
@@ -295,7 +295,7 @@ class VisibleTable:
         return policy is None or policy.field is None or self._may_read(policy.field.dataset.namespace)
 
     def _changed_namespaces(self, put: Put) -> list[str | None]:
-        """Return the namespaces that a change affects; None for a change that affects all."""
+        """Return the namespaces that a change affects, with None for a change that affects all."""
         if not put.row.startswith(layout.POLICIES):
             return [namespaces.namespace_of(put.row)]
         if namespace := layout.parse_policy(put.row)[1]:

@@ -60,7 +60,7 @@ class DayRuns(NamedTuple):
     """The failed runs, or the other runs, of one program on a day, in the order of references.
 
     That order is newest first, then by id. `program` is encoded by `encode_program`. `total` is the number of
-    runs; if there are many, `runs` may have only the newest and the oldest.
+    runs. If there are many, `runs` may have only the newest and the oldest.
     """
 
     program: bytes

@@ -94,7 +94,7 @@ def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
         if isinstance(operation, Write):
             written = fields.setdefault(operation.destination, {})
             for input_field in operation.inputs:
-                # An indirect input of a WRITE influences rows; it is not a field of the destination.
+                # An indirect input of a WRITE influences rows, and is not a field of the destination.
                 if input_field.influence is Influence.DIRECT:
                     type_ = types[input_field.origin].get(input_field.name, "")
                     written.setdefault(input_field.name, set()).add(type_)
@@ -244,7 +244,7 @@ def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator
 
 
 def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction, Dataset, str, int]]:
-    """Yield the fields whose graph lacks operations; without a cell, readers assume all operations."""
+    """Yield the fields whose graph lacks operations. Readers assume that all others have all operations."""
     all_operations = (1 << len(operations)) - 1
     sets = operations_by_field(operations)
     for direction, by_dataset in ((Direction.BACKWARD, sets.backward), (Direction.FORWARD, sets.forward)):

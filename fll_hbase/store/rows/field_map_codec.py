@@ -169,7 +169,7 @@ def _copied_from_json(
 
 
 def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
-    # A set refers only to earlier sets; with a cycle, resolving it would not end.
+    # A set refers only to earlier sets, because resolving a cycle would not end.
     stops = (fields, fields, number, number)
     if len(texts) > len(stops):
         raise ValueError(f"a set has {len(texts)} members instead of {len(stops)}")

@@ -29,7 +29,7 @@ VALUE_CHARACTERS_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell; `value` is decoded and cut to VALUE_CHARACTERS_MAX; without `is_readable` it shows raw bytes."""
+    """A cell; `value` is decoded, or raw unless `is_readable`, and cut to VALUE_CHARACTERS_MAX."""
 
     column: str
     value: str
@@ -85,7 +85,7 @@ def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
 
 
 def _cut(text: str) -> str:
-    """Return a text; if it is longer than VALUE_CHARACTERS_MAX characters, cut it, ending in an ellipsis."""
+    """Return a text, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
     return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
 
 
@@ -274,5 +274,5 @@ _VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
 }
 """Decoders of values by row kind and beginning of the column; all other values are text.
 
-Values of tags and policies are JSON, or empty if removed; both can be shown as text.
+Values of tags and policies are JSON, or empty if removed, and both can be shown as text.
 """

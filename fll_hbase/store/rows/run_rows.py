@@ -169,8 +169,8 @@ def input_count(row: Row) -> int:
 def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
     """Return the count under which `value` becomes the valid commit record of a run row.
 
-    The count is `inputs`, unless a record already has that count or a greater one. Then it is the greatest
-    count of all records, plus one if a record with that count has another value.
+    The count is `inputs`, unless a record already has that count or more. Then it is the greatest count of
+    all records, plus one if a record with that count has another value.
     """
     counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
     # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which

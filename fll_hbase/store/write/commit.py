@@ -77,7 +77,7 @@ class RunCommitter:
             return list(self._record([single_batch(inputs[0])]).values())
         results: dict[int, CommitResult | LineageError] = {}
         for batches in split_into_rounds(inputs):
-            # Passes with different runs need no order, like those of different processes: while one waits for
+            # Passes with different runs need no order, like passes of other processes. While one waits for
             # the table, another is computed (decision 22).
             parallel = self._table.parallel_calls
             passes = split_into_passes(batches, parallel=parallel)
@@ -367,7 +367,7 @@ class _DeadlineExceeded(Exception):
 def _restrict_to(
     pending: Iterable[PendingRun], contents: Iterable[EncodedContent], bodies: Mapping[str, bytes]
 ) -> tuple[list[EncodedContent], dict[str, bytes]]:
-    """Return the contents and event bodies needed by the pending runs, without those of rejected runs."""
+    """Return the contents and event bodies that pending runs need, but none needed only by rejected runs."""
     checksums = {run.info.checksum for run in pending if run.info is not None}
     digests = {digest for run in pending for digest in run.bodies}
     return (
@@ -400,7 +400,7 @@ def _split_by_content(
 
 
 def _committed_day(row: Row) -> ContentDay | None:
-    """Return the content and day for which a run row counts; None without a readable commit record."""
+    """Return the content and day for which a run row counts, None without a readable commit record."""
     value = run_rows.commit_value(row)
     if value is None:
         return None
@@ -437,7 +437,7 @@ def _content_batches(
 
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:
-    """Yield the catalogue cells of these runs' events, for bodies that are to be put."""
+    """Yield the catalogue cells of events in pending runs whose bodies are to be put."""
     if not bodies:
         return
     # Use each body alone, not the merged run: cells that depend on the order of arrival would differ between

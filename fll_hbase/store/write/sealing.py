@@ -231,7 +231,7 @@ class BackgroundSealer:
                 self._queue.task_done()
 
     def _take(self) -> SealRequest | None:
-        """Return the next request, or None if there is none or after `close`; this thread then ends."""
+        """Return the next request, or None, which ends this thread, if there is none or after `close`."""
         with self._lock:
             if not self._closed.is_set():
                 with suppress(Empty):

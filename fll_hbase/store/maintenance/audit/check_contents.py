@@ -85,7 +85,7 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
 
 
 def _named_datasets(key: bytes, row: Row) -> Iterable[bytes]:
-    """Return the catalogue keys of the datasets that a content row names; empty if it cannot be read."""
+    """Return the catalogue keys of the datasets that a content row names, or () if it cannot be read."""
     # Includes faulty contents: a fault does not make their datasets strays.
     try:
         return catalogue_keys(key, row)

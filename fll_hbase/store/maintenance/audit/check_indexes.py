@@ -154,7 +154,7 @@ def _known_page(page: Page, facts: RowFacts) -> Page:
 
 
 def _is_of_runs(row: Row) -> bool:
-    """Return whether only runs put a catalogue row; then a content must name its dataset."""
+    """Return whether only runs put a catalogue row, so that a content must name its dataset."""
     # Metadata recorded without a run declares fields, or has no fields.
     is_declared = any(column.startswith(layout.DECLARED) for column in row)
     return not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row)

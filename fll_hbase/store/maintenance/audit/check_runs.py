@@ -128,7 +128,7 @@ class RunRowChecker:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
     def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
-        """Return the facts of a row with one valid document and its commit record; None for any other row."""
+        """Return the facts of a row with one valid document and its commit record, None for other rows."""
         # Nearly all rows have this form, and this check avoids decoding them.
         if len(row) != 2:
             return None

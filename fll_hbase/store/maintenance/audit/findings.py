@@ -126,7 +126,7 @@ class RowFacts:
     findings: list[Finding] = field(default_factory=list)
 
     def texts_by_flag(self) -> Iterable[tuple[int, Iterable[bytes]]]:
-        """Yield the flags of each list with its texts; for FAULT, the `fault_key` of each finding."""
+        """Yield the flags of each list with its texts, which for FAULT are the `fault_key` of findings."""
         yield EXPECTED, self.expected
         yield PRESENT, self.present
         yield PRESENT | ALLOWED, self.optional
@@ -135,7 +135,7 @@ class RowFacts:
 
 
 def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
-    """Return the text of a cell for hashing; with an empty `value`, the column's text for any value."""
+    """Return the text of a cell for hashing, or with an empty `value` the column's text for any value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
 

@@ -13,7 +13,7 @@ BITS_MIN, BITS_MAX = 2**20, 2**28
 """128 KiB to 32 MiB, kept in memory by the driver and each worker for any number of hashes."""
 
 BITS_PER_HASH = 256
-"""One of 256 other hashes is selected by chance; with more than a million hashes, up to all others."""
+"""One of 256 other hashes is selected by chance. The share grows, up to all, above a million hashes."""
 
 
 class HashFilter:
@@ -27,7 +27,7 @@ class HashFilter:
         self._mask = 8 * len(bits) - 1
 
     def __contains__(self, number: Any) -> bool:
-        """Return whether a hash, signed or unsigned, may be among those the filter was built from."""
+        """Return whether a hash, signed or unsigned, may be among the hashes given to `filter_of`."""
         position = number & self._mask
         return bool(self._bits[position >> 3] >> (position & 7) & 1)
 

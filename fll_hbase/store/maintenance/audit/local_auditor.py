@@ -1,6 +1,7 @@
 """Audit of a whole table in one process, in bounded memory: a temporary database has hashes and findings.
 
-It uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check_audit.py`, which uses workers.
+The audit uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check_audit.py`, which uses
+workers.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ SELECT hash, CASE WHEN fault THEN {FAULT} ELSE expected | present END FROM (
 _ADD_EXPLAINED = """
 INSERT INTO explained SELECT hash, ?3, ?4, ?5, ?6 FROM mismatches WHERE hash = ?1 AND mismatch = ?2
 """
-# One finding per hash, a repairable one if possible: the empty repair sorts first. Catalogue cells missing
+# One finding per hash, if possible with a repair: the empty repair sorts first. Catalogue cells missing
 # for contents that no run needs are left out, because the catalogue is deleted before such contents.
 _ADD_FINDINGS = f"""
 INSERT INTO findings SELECT repair, kind, row, detail FROM (

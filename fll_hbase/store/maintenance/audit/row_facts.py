@@ -45,7 +45,7 @@ _PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_references),
     layout.RUN_INDEX: check_indexes.collect_run_index,
 }
-"""Collectors of kinds with a row for each run; each takes a whole page, since every row is readable."""
+"""Collectors of kinds with a row for each run. They take whole pages, since every row is readable."""
 
 
 def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
