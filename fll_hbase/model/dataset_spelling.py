@@ -104,8 +104,8 @@ class DeclaredNames:
     def find(self, name: Name) -> Name | None:
         """Return the dataset that a name means, or None if it may mean none or several.
 
-        An exact match in another spelling comes first. Otherwise a table may lack its database or have one
-        more, and a path may mean the nearest directory above it or the directory of its partitions.
+        The same name in another spelling comes first. Otherwise, the name of a table may lack the database or
+        add one. A path may mean the nearest directory above it, or the directory of its partitions.
         """
         key, plain = _key(*name)
         # Only the first match counts. A name that two datasets share means neither.

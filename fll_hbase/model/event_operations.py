@@ -20,7 +20,7 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
     """Return the operations of a run's merged events.
 
     Returns the operations of an exported run if the lineage carries any. Otherwise returns a READ for each
-    source, and for each output a TRANSFORM per column and a WRITE; an output without column lineage is
+    source, and for each output a TRANSFORM per column and a WRITE. An output without column lineage is
     written without inputs. Raises CorruptRow if carried operations cannot be parsed.
     """
     # An export of another store (facet `fll_run`): its operations are stored as they were recorded there.

@@ -130,9 +130,9 @@ def merge(
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the public checksum>`. The union always contains the whole newest graph. It
-    is truncated before the first graph with which it would exceed `connections_max` connections, or paths
-    that name more transforms in all; no further graphs are taken from the iterable. `failed` has the
-    checksums of graphs that only failed runs have.
+    is truncated before the first graph with which it would exceed `connections_max` connections, or as many
+    names in paths. No further graphs are then taken from the iterable. `failed` has the checksums of graphs
+    that only failed runs have.
     """
     names = _OperationNames()
     union = _Union()

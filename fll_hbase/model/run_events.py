@@ -1,8 +1,8 @@
 """Stored OpenLineage events of a run, and their merge: events arrive late, repeatedly and in any order.
 
-An event is stored as its time and type, the digest of its lineage (the same in every run of a daily job) and
-the digest of its facts about the run. The latest facet of each kind is valid; a later event without it
-removes nothing.
+An event is stored as its time and type, the digest of its lineage, and the digest of its facts about the run.
+The lineage is usually the same in every run of a daily job. The latest facet of each kind is valid; a later
+event without it removes nothing.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def build_components(
     """Return the parts of a store over an open table, with the limits of the settings.
 
     `clock` returns milliseconds since 1970; tests and the simulation pass their own clock. A view of a store
-    passes `events` that hide programs, `contents` in the cache of that store, and a `make_sealer` that
-    returns None, because stored data must not depend on who queries it. Reads nothing.
+    passes `events` that hide programs, and `contents` in the cache of that store. Its `make_sealer` returns
+    None, because stored data must not depend on who queries it. Reads nothing.
     """
     # Reads and writes share one merger, so a query finds the event bodies that a commit has cached.
     events = events or EventMerger(table)

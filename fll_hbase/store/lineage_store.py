@@ -72,7 +72,7 @@ class LineageStore:
     """Records and queries field lineage in a table. Threads may share it.
 
     Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
-    does not answer, and CorruptRow for unreadable rows: no stored lineage is left out silently. If a limit of
+    does not answer, and CorruptRow for unreadable rows. No stored lineage is left out silently. If a limit of
     the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request, queries
     raise DeadlineExceeded, but lineage queries return what they have found, if anything.
     """

@@ -360,9 +360,9 @@ class RetentionReport:
     """Where data is older than a policy allows, by field.
 
     The runs are in the window, which ends no later than the cut-off of the policy. `complying` are the
-    policy's other fields, and fields derived from these, without a known run in the window; empty if a limit
-    cut the report. `unknown` are pairs of source and destination that may have a derived column. Runs that
-    started before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
+    policy's other fields, and fields derived from these, without a known run in the window. They are empty if
+    a limit cut the report. `unknown` are pairs of source and destination that may have a derived column. Runs
+    that started before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
     """
 
     policy: AgePolicy

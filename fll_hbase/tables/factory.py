@@ -102,11 +102,11 @@ def is_shared(url: str) -> bool:
 def back_up(
     url: str, path: str, *, overwrite: bool, report: Callable[[int, int], None], damaged: bool = False
 ) -> int:
-    """Copy the file of a SQLite store to `path` beside its writers; return the size in bytes.
+    """Copy the file of a SQLite store to `path`, even while others write; return the size in bytes.
 
     `report` is called with the number of copied pages and of all pages. With `damaged`, damaged pages are
-    copied unchanged. Raises StoreUnavailable and CorruptRow. Raises ConfigurationError for other engines, and
-    for a file at `path` that is not a backup or must not be replaced.
+    copied unchanged, with new checksums. Raises StoreUnavailable and CorruptRow. Raises ConfigurationError
+    for other engines, and for a file at `path` that is not a backup or must not be replaced.
     """
     source = Path(url.removeprefix(SQLITE))
     if not url.startswith(SQLITE) or is_in_memory(url):

@@ -1,7 +1,7 @@
 """SQLite engine: cells in key order in one file, shared by several processes.
 
-WAL mode lets readers work beside the single writer. Writers queue at a lock file, because SQLite's own busy
-handler is not fair. The log is flushed after the commit, outside the lock: decision 0004.
+WAL mode lets readers work concurrently with the single writer. Writers queue at a lock file, because SQLite's
+own busy handler is not fair. The log is flushed after the commit, outside the lock: decision 0004.
 """
 
 from __future__ import annotations

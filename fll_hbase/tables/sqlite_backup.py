@@ -1,4 +1,4 @@
-"""Backups of a SQLite store beside running writers: one consistent file, or none."""
+"""Backups of a SQLite store in use: one consistent file, or none."""
 
 from __future__ import annotations
 

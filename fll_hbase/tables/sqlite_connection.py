@@ -1,7 +1,7 @@
 """Connections to a SQLite file, with common settings.
 
-SQLite does not verify what it reads. Its extension cksumvfs puts a checksum at the end of each page of a file
-that reserves room for it, and verifies each page that is read from disk: decision 0106.
+SQLite does not verify what it reads. Its extension cksumvfs puts a checksum at the end of each page, if the
+file reserves room for it, and verifies each page that is read from disk: decision 0106.
 """
 
 from __future__ import annotations

@@ -74,8 +74,9 @@ class ThriftPool:
     def run(self, operation: Callable[[happybase.Connection], T]) -> T:
         """Call `operation(connection)` and return its result, repeating it elsewhere if a connection breaks.
 
-        Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time,
-        DeadlineExceeded at the deadline of the request, ConfigurationError if an address is not a gateway's.
+        Raises HBaseServerError for an exception of HBase, and StoreUnavailable if no gateway answers in time.
+        Raises DeadlineExceeded at the deadline of the request, ConfigurationError for an address of no
+        gateway.
         """
         # gunicorn and multiprocessing may fork after the pool was created.
         if self._pid != os.getpid():

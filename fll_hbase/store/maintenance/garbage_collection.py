@@ -1,7 +1,7 @@
 """Garbage collection in one process: purge of expired runs, then deletion of cells that no run row needs.
 
-docs/reference/row-keys.md, "How rows are deleted", defines both steps and explains why they are safe beside
-running writers. Deletes only cells that were put at `until_ms` or earlier.
+docs/reference/row-keys.md, "How rows are deleted", defines both steps and explains why they are safe while
+writers are running. Deletes only cells that were put at `until_ms` or earlier.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms:
 def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: RetentionPolicy) -> None:
     """Put the cut-off of each dataset, given by its catalogue row: older references may have been deleted.
 
-    The cut-off goes into the catalogue row, and into a row beside the ways, which queries read.
+    The cut-off goes into the catalogue row, and into a row next to the ways, which queries read.
     """
     puts = []
     for key in sorted(keys):
@@ -280,7 +280,7 @@ def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int)
 
 
 def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, except aliases, and the horizons beside their ways.
+    """Delete the old cells of catalogue rows, except aliases, and the horizons next to their ways.
 
     Returns the numbers for the catalogue rows.
     """
@@ -332,8 +332,8 @@ def _delete_columns(
     """Delete the columns that begin with `prefix`; return the remaining cells of each row, by key.
 
     `rows` are complete rows as read before, without cells put after `until_ms`. A row without remaining cells
-    is in the result, empty. A row that a writer changed in the meantime, even by a put of an equal cell, is
-    left out: its day is touched and its deleted cells are restored.
+    is in the result, empty. If a writer changed a row in the meantime, even by a put of an equal cell, the
+    row is left out, its day is touched, and its deleted cells are restored.
     """
     left = {key: {c: row[c] for c in row if not c.startswith(prefix)} for key, row in rows.items()}
     deleted = {key: rows[key].keys() - left[key].keys() for key in rows}

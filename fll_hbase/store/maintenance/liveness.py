@@ -187,7 +187,7 @@ def cells_older_than(
 ) -> Iterator[tuple[bytes, bytes, Cell]]:
     """Yield row, column and cell of the known columns that were put at `until_ms` or earlier.
 
-    Horizons beside the ways are left out, because they are deleted with their dataset's catalogue row.
+    Horizons next to the ways are left out, because they are deleted with their dataset's catalogue row.
     """
     for key, row in scanned:
         spared = spared_columns(key, row)
@@ -199,7 +199,7 @@ def cells_older_than(
 def spared_columns(key: bytes, columns: Iterable[bytes]) -> set[bytes]:
     """Return the columns of rows of the key's kind that garbage collection never deletes one by one.
 
-    These are unknown columns, which a newer release may need, and horizons beside the ways, see above.
+    These are unknown columns, which a newer release may need, and horizons next to the ways, see above.
     """
     columns = set(columns)
     return {*unknown_names(key, columns), *(name for name in columns if _is_horizon(key, name))}
@@ -232,7 +232,7 @@ def run_index_row(tail: bytes) -> bytes:
 
 
 def _is_horizon(key: bytes, column: bytes) -> bool:
-    """Return whether the cell is a horizon in a row beside the ways, not in the catalogue."""
+    """Return whether the cell is a horizon in a row next to the ways, not in the catalogue."""
     return column.startswith(layout.HORIZON) and key.startswith(layout.WAYS)
 
 

@@ -70,9 +70,9 @@ class MigrationReport:
 def migrate(table: Table, *, report: Report) -> MigrationReport:
     """Put the ways and days of all committed runs and the horizons of all datasets, then mark the table.
 
-    Does nothing if the table is marked. Safe beside writers of this release; stop older ones first, because
-    they put no ways. After an interruption, the next call begins again. Raises StoreUnavailable, and
-    ConfigurationError for an incomplete copy.
+    Does nothing if the table is marked. Safe while writers of this release are running. Stop older ones
+    first, because they put no ways. After an interruption, the next call begins again. Raises
+    StoreUnavailable, and ConfigurationError for an incomplete copy.
     """
     # No progress is stored, because the mark is right only if one pass saw every run. A resumed pass would
     # miss runs recorded in the meantime by a forgotten writer of the earlier release. Starting again is

@@ -93,8 +93,8 @@ def apply_retention(
     """Delete runs that started before the cut-offs of all their datasets, then what no run references.
 
     Seals all old days at the end. Deletes rows of `layout.INDEXES_BEFORE_CALENDARS` once the calendars of the
-    table are complete. With `dry_run`, deletes nothing and reports what would be deleted. Safe beside running
-    writers, which must use the same `grace_ms`; `clock` returns milliseconds since 1970. After an
+    table are complete. With `dry_run`, deletes nothing and reports what would be deleted. Safe while writers
+    are running, which must use the same `grace_ms`; `clock` returns milliseconds since 1970. After an
     interruption, the next call continues. Raises CorruptRow, before anything is collected, and
     ConfigurationError for an incomplete copy.
     """

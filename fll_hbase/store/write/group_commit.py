@@ -51,8 +51,8 @@ class GroupCommit:
     def record(self, run: RunInput) -> CommitResult:
         """Commit one run and return its result.
 
-        Raises the run's own error, StoreUnavailable if the run is queued and no commit ends within
-        STUCK_SECONDS, and DeadlineExceeded at the deadline of the request, whether or not a commit has begun.
+        Raises the run's own error, and StoreUnavailable if the run is queued and no commit ends within
+        STUCK_SECONDS. Raises DeadlineExceeded at the deadline of the request, even if a commit has begun.
         """
         while True:
             request = _CommitRequest(run)

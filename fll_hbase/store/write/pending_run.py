@@ -39,8 +39,8 @@ class PendingRun(ABC):
     """One run in flight; `load` reads the run row in step 1, `compute_commit` again in step 4.
 
     `cells` are to be put into the run row. `info` is the content, and `bodies` are the event bodies, to put
-    before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
-    that value decoded, and `input_count` is the number of documents and events in the row. `derived_info` is
+    before them. `commit_value` is the value of the commit record to put under `commit_count`, and `committed`
+    is that value decoded. `input_count` is the number of documents and events in the row. `derived_info` is
     the content of all events merged in step 4, which may differ from `info`. `former_days` are the days on
     which the run counted when step 4 read its row. `key` is the row of `stored`, which equals `run` unless an
     earlier release recorded the run. `is_moved` is whether a repair moved the run before step 4.

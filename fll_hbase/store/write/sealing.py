@@ -2,8 +2,8 @@
 
 A seal is put with the token that the day had before its references were read. It is right as long as the day
 keeps this token, because every change of the day's runs first puts a new one. If the token is older than
-twice the grace period, passes that touched the day before the token was read have ended, so their runs are
-counted (docs/reference/row-keys.md, "Days and seals").
+twice the grace period, all passes that touched the day before have ended. Their runs are therefore counted
+(docs/reference/row-keys.md, "Days and seals").
 """
 
 from __future__ import annotations

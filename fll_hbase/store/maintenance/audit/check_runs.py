@@ -114,7 +114,7 @@ class RunRowChecker:
         value = row[columns.commits[-1]].value if columns.commits else None
         faults = [] if altered else list(self._faults(key, row, columns, value))
         facts.findings += faults
-        # A faulty row may compute wrong needs, so they are allowed but not expected: neither a missing cell
+        # A faulty row may compute wrong needs, so they are allowed but not expected. Neither a missing cell
         # nor a cell that no other run needs is reported. A run that a repair moved needs nothing here;
         # retention removes the remains.
         sound = (

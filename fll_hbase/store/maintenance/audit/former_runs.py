@@ -2,8 +2,9 @@
 
 A run is complete in its new row, commit record included, before a mark is put into the old row. Readers
 ignore a row with the mark, and writers that find it start again in the new row. Until then the run is in both
-rows. The move can therefore be interrupted anywhere and run beside writers; the next call continues. Only a
-query that reads references of the old row during the move may miss the run. Retention removes the old row.
+rows. The move can therefore run while others write, and be interrupted anywhere; the next call continues.
+Only a query that reads references of the old row during the move may miss the run. Retention removes the old
+row.
 """
 
 from __future__ import annotations
