@@ -74,7 +74,7 @@ def unknown_origin(path: str, origin: str) -> FieldError:
 
 
 def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield a warning for each input that its origin does not list as output. Such inputs are valid."""
+    """Yield a warning for each input that its origin does not list as output, but which counts as listed."""
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
     for number, operation in enumerate(operations):
         for index, field in enumerate(inputs_of(operation)):

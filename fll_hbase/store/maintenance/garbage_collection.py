@@ -44,8 +44,8 @@ class Garbage:
     """Cells of HINTS to delete, and whole rows of catalogue, contents and event bodies.
 
     `contents` also has the keys of event bodies. `truncated_rows` are the catalogue rows of datasets that
-    lose references to runs that other datasets keep. `bytes` is the total size, without catalogue rows and
-    without contents that have no operations.
+    lose references to runs that other datasets keep. `bytes` is the total size, without the catalogue
+    rows, and without the operations of contents.
     """
 
     cells: frozenset[CellKey]
@@ -113,7 +113,7 @@ def purge(
 def find_garbage(
     table: Table, policy: RetentionPolicy, *, until_ms: int, purge_until_ms: int | None = None
 ) -> Garbage:
-    """Return all garbage of a table, using memory for a 64-bit hash of each cell that its runs need.
+    """Return all garbage of a table, with a 64-bit hash in memory of each cell that its runs need.
 
     `until_ms` must come from `safe_until_ms` for a time before the call. With `purge_until_ms`, runs that a
     purge up to this time would delete need nothing, as if it had ended.

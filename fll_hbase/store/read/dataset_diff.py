@@ -122,9 +122,9 @@ class FieldDiffReader(FieldGraphReader):
         """Return which derivations of `window` are missing in `base`, and the reverse.
 
         The work follows the days and distinct contents of both windows, not their runs; runs are counted only
-        for derivations of one window. A part that a limit may have cut is neither gained nor lost (see
-        `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded if no content
-        was read in time.
+        for derivations that one window lacks. A part that a limit may have cut is neither gained nor lost
+        (see `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded if no
+        content was read in time.
         """
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
@@ -246,8 +246,8 @@ class DatasetDiffReader(Reader):
         If both windows have the same contents, no content is read. Otherwise digests of all contents decide,
         and only fields that differ are compared, by one content for each way of deriving them. The result has
         at most `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges and derivations in
-        all. Runs are counted only for contents with derivations of one window. Raises NotFound for a dataset
-        that was never recorded, and DeadlineExceeded if no field was compared in time.
+        all. Runs are counted only for contents with derivations that one window lacks. Raises NotFound for a
+        dataset that was never recorded, and DeadlineExceeded if no field was compared in time.
         """
         queries = [WindowQuery(Direction.BACKWARD, dataset, bounds, failed) for bounds in (window, base)]
         contents, base_contents = (

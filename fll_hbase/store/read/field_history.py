@@ -97,7 +97,7 @@ class StretchUnion:
 
     @property
     def missing(self) -> int:
-        """The number of runs without the field that are newer than the next runs to add."""
+        """The number of added runs without the field that are older than all added runs with it."""
         return self._missing
 
     def add(self, group: RunGroup, derivation: str) -> bool:

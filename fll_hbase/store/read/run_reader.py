@@ -192,7 +192,7 @@ class BucketCounts:
         return not runs.is_complete and self._number(newest) != self._number(oldest)
 
     def add(self, runs: DayRuns) -> None:
-        """Count runs in the window, unless buckets divide them and not all are known."""
+        """Count runs in the window. If they are in several buckets, all of them must be known."""
         counts = self._failed if runs.failed else self._complete
         first = self._number(runs.runs[0].start_ms)
         if first == self._number(runs.runs[-1].start_ms):
