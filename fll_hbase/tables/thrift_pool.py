@@ -75,8 +75,8 @@ class ThriftPool:
         """Call `operation(connection)` and return its result, repeating it elsewhere if a connection breaks.
 
         Raises HBaseServerError for an exception of HBase, and StoreUnavailable if no gateway answers in time.
-        Raises DeadlineExceeded at the deadline of the request, ConfigurationError for an address of no
-        gateway.
+        Raises DeadlineExceeded at the deadline of the request, and ConfigurationError if an address is not a
+        gateway's.
         """
         # gunicorn and multiprocessing may fork after the pool was created.
         if self._pid != os.getpid():
