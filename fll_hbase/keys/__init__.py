@@ -1,1 +1,1 @@
-"""Values to ordered bytes and back: the only place that knows the bytes; knows no table."""
+"""Order-preserving encodings of row keys: the only package that knows their bytes, independent of tables."""

@@ -1,6 +1,6 @@
 """Keys and columns of rows of access: tokens, and the grants of users and groups.
 
-docs/reference/row-keys.md specifies the format; its vectors are tested against this module.
+docs/reference/row-keys.md specifies the format; the tests check this module against its vectors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TOKENS, GRANTS = layout.ACCESS + b"t|", layout.ACCESS + b"g|"
 """Key prefixes of tokens, and of the grants of users and groups."""
 
 TOKEN, REVOKED = b"d:k", b"d:x"
-"""Columns of a token: what it is, and that it was revoked, which no later write changes back."""
+"""Columns of a token: its content, and a permanent mark that it was revoked."""
 
 GRANT = b"d:r|"
 

@@ -14,7 +14,7 @@ from fll_hbase.runtime.errors import CorruptRow
 
 PERIOD_DAYS = 32
 PERIOD_MAX = DAY_MAX // PERIOD_DAYS
-"""The last period. As the last day, it has no end."""
+"""The last period. Like the last day, it has no end."""
 
 MARK_ROW = layout.PROPERTIES + b"calendars"
 """Exists once every committed run has its ways and calendar days."""
@@ -31,9 +31,11 @@ WAY = b"d:w"
 """The one column of a way: runs of the content may have started in the period."""
 
 TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"o:r"
-"""Columns of a day of a calendar, each followed by the day of the period: the random token of whoever touched
-the day last, the runs of the day as counted when the day had that token, and all runs where these are many.
-The last is heavy: whole days are answered without it."""
+"""Columns of a calendar day, each followed by the day's number in its period.
+
+`TOKEN` is the random token of the last writer of the day. `SEAL` has the runs of the day as counted when the
+day had that token. `STARTS` has all runs of a day with many. This column is heavy, so whole days are answered
+without it."""
 
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 
@@ -51,7 +53,7 @@ def inverted_period(period: int) -> bytes:
 
 
 def day_window(day: int) -> Window:
-    """Return the starts of the runs of a day; the last day, DAY_MAX, has no end."""
+    """Return the window of the starts of a day's runs; the last day, DAY_MAX, has no end."""
     return Window(day * DAY_MS, START_LIMIT_MS if day == DAY_MAX else (day + 1) * DAY_MS)
 
 
@@ -62,7 +64,7 @@ def ways_prefix(direction: Direction, dataset: Dataset) -> bytes:
 
 
 def way_tail(period: int, checksum: str) -> bytes:
-    """Return the end of a way's key, behind `ways_prefix`: inverted period and checksum of the content."""
+    """Return the end of a way's key, after `ways_prefix`: inverted period and checksum of the content."""
     return inverted_period(period) + SEPARATOR + checksum.encode()
 
 
@@ -72,7 +74,7 @@ def ways_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
     if window.empty:
         return prefix, prefix
     newest, oldest = (period_of(day_of(start)) for start in (window.stop_ms - 1, window.start_ms))
-    # "}" is the byte after the separator: the oldest period is included with all its checksums.
+    # "}" is the byte after the separator, so all checksums of the oldest period are included.
     return prefix + inverted_period(newest), prefix + inverted_period(oldest) + b"}"
 
 
@@ -83,7 +85,7 @@ def horizon_row(dataset: Dataset) -> bytes:
 
 def split_way(key: bytes) -> tuple[bytes, bytes]:
     """Return the inverted period and the checksum at the end of a way's key, without validating them."""
-    # Counted from the end, where widths are fixed: 7 digits, a separator, the checksum.
+    # Count from the end, where widths are fixed: 7 digits, a separator, the checksum.
     stop = -CHECKSUM_DIGITS - 1
     return key[stop - _PERIOD_DIGITS : stop], key[-CHECKSUM_DIGITS:]
 

@@ -13,7 +13,7 @@ from fll_hbase.runtime.errors import CorruptRow, TooLarge
 
 SEPARATOR = b"|"
 KEY_BYTES_MAX = 32_767
-"""HBase refuses longer row keys, with no better message than "Internal error"."""
+"""HBase refuses longer row keys, and its message is only "Internal error"."""
 
 DAY_MAX = 2**32 - 1
 """The last day since 1970 of a calendar; later days share it."""
@@ -23,7 +23,7 @@ _SAFE = "-/:@=,"
 
 
 CACHED_CHARACTERS_MAX = 200
-"""Length of names that are cached: those that clients send may have 4,096 bytes, and be many."""
+"""Maximum length of cached names: clients may send many names, of up to 4,096 bytes each."""
 
 
 def escape(name: str) -> bytes:
@@ -61,14 +61,14 @@ def escape_bytes(name: bytes) -> bytes:
 def unescape_bytes(segment: bytes) -> bytes:
     """Invert `escape_bytes`. Raises CorruptRow for any other bytes."""
     name = unquote_to_bytes(segment)
-    # Compared again, because unquoting accepts what escaping never writes: %41, %7e, a lone %.
+    # Compare again, because unquoting accepts what escaping never writes: %41, %7e, a lone %.
     if escape_bytes(name) != segment:
         raise CorruptRow(f"{segment!r} is not an escaped name")
     return name
 
 
 def join_key(*segments: bytes) -> bytes:
-    """Join segments, which the caller has escaped, to a key. Raises TooLarge if HBase would refuse it."""
+    """Join segments that the caller has escaped into a key. Raises TooLarge if HBase would refuse it."""
     return check_key_length(SEPARATOR.join(segments))
 
 
@@ -91,12 +91,12 @@ def parse_inverted_start(segment: bytes) -> int:
 
 def day_of(start_ms: int) -> int:
     """Return the day since 1970 of a start in milliseconds; DAY_MAX for all later days."""
-    # Shared, not refused: starts may be up to day 106,751,991,167 (decision 0007).
+    # Late days share DAY_MAX instead of failing: starts may be up to day 106,751,991,167 (decision 0007).
     return min(start_ms // DAY_MS, DAY_MAX)
 
 
 def parse_hex(segment: bytes, *, digits: int, largest: int) -> int:
-    """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow above `largest`, too."""
+    """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow, also above `largest`."""
     # int() alone would also accept upper case, signs, blanks and underscores.
     if is_hex(segment, digits=digits):
         number = int(segment, 16)

@@ -1,7 +1,7 @@
 """Row keys, key ranges and column names of the table.
 
-The start of a range is included, the stop excluded. docs/reference/row-keys.md specifies the format; its
-vectors are tested against this module.
+A range includes its start and excludes its stop. docs/reference/row-keys.md specifies the format; the tests
+check this module against its vectors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Range: TypeAlias = tuple[bytes, bytes]
 
 CHECKSUM_DIGITS = 32
 CELL_DIGEST_DIGITS = 16
-"""Digits of a digest that tell apart the events of one millisecond, and commit records of one count; earlier
+"""Digest digits that distinguish the events of one millisecond, and commit records of one count. Earlier
 releases wrote all 32."""
 
 LIGHT, HEAVY = b"d:", b"o:"
@@ -82,7 +82,7 @@ class Reference(NamedTuple):
 
 def content_row(checksum: str) -> bytes:
     """Return the key of the content row with this checksum."""
-    # Not `join_key`: a checksum needs no escapes, and the key is always 34 bytes long.
+    # Do not use `join_key`: a checksum needs no escapes, and the key is always 34 bytes long.
     return b"c|" + checksum.encode()
 
 
@@ -93,7 +93,7 @@ def run_row(run: str, namespace: str = "") -> bytes:
 
 
 def salt(run: bytes) -> bytes:
-    """Return the first byte of the 64-bit xxh3 of a run id or program's name, unescaped, as 2 hex digits."""
+    """Return the first byte of the 64-bit xxh3 of an unescaped run id or program name, as 2 hex digits."""
     return b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56)
 
 
@@ -103,20 +103,20 @@ def reference_prefix(direction: Direction, dataset: Dataset) -> bytes:
 
 
 def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
-    """Return the key prefix of all references of a direction, or only of those to datasets of `namespace`."""
+    """Return the key prefix of all references of a direction, or of references to datasets of `namespace`."""
     # Ends with the separator, so that namespace `ns` does not include `ns1`.
     return join_key(LETTERS[direction], *([escape(namespace)] if namespace else []), b"")
 
 
 def run_rows_of_id(run: str) -> Range:
-    """Return the key range of the run rows of an id that is unique per namespace, in all namespaces."""
+    """Return the range of the run rows of an id in all namespaces; the id is unique within each."""
     # In ASCII, `,` follows the `+` between id and namespace.
     prefix = run_row(run)
     return prefix + b"+", prefix + b","
 
 
 def reference_tail(start_ms: int, run: str, namespace: str = "") -> bytes:
-    """Return the end of a reference key, behind its prefix: inverted start (ms) and the run's segment."""
+    """Return the end of a reference key, after its prefix: inverted start (ms) and the run's segment."""
     return escaped_reference_tail(start_ms, run_segment(run, namespace))
 
 
@@ -141,10 +141,10 @@ def window_range(direction: Direction, dataset: Dataset, window: Window) -> Rang
 
 
 def start_bounds(window: Window) -> Range:
-    """Return the range of the reference tails of runs that start in a window, b"" twice for an empty one."""
+    """Return the range of the reference tails of runs that start in a window, or b"" twice if it is empty."""
     if window.empty:
         return b"", b""
-    # No run id in either bound: all runs of the first and of the last millisecond are included.
+    # Neither bound has a run id, so all runs of the first and of the last millisecond are included.
     return inverted_start(window.stop_ms - 1), b"%016x" % (int(inverted_start(window.start_ms), 16) + 1)
 
 
@@ -185,7 +185,7 @@ def split_run_index_key(key: bytes) -> tuple[bytes, bytes]:
 
 
 def run_index_column(program: str) -> bytes:
-    """Return the column of a program name in the run index: one of 256, so that other names may share it."""
+    """Return the column of a program name in the run index: one of 256, so other names may share it."""
     return INDEXED_PROGRAM + salt(program.encode())
 
 
@@ -236,7 +236,7 @@ def event_body_row(digest: str) -> bytes:
 def commit_column(count: int, digest: str) -> bytes:
     """Return the column of a commit record computed from `count` documents and events of a run row.
 
-    Behind the count it has the first CELL_DIGEST_DIGITS digits of the digest of its value.
+    The first CELL_DIGEST_DIGITS digits of the digest of its value follow the count.
     """
     return COMMIT + b"%08x|" % count + digest[:CELL_DIGEST_DIGITS].encode()
 
@@ -288,12 +288,12 @@ def parse_alias(column: bytes) -> Dataset:
 
 
 def aliases_in(columns: Iterable[bytes]) -> list[Dataset]:
-    """Return the aliases of an alias row, sorted. Ignores columns that this release does not know."""
+    """Return the aliases of an alias row, sorted. Ignores columns unknown to this release."""
     return sorted(parse_alias(column) for column in columns if column.startswith(ALIAS))
 
 
 def tags_row(field: DatasetField) -> bytes:
-    """Return the key of the row of the tags of a field."""
+    """Return the key of the row that holds the tags of a field."""
     return join_key(b"t", escape(field.dataset.namespace), escape(field.dataset.name), escape(field.name))
 
 
@@ -345,12 +345,12 @@ def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
 
 
 def policy_row(name: str, namespace: str = "") -> bytes:
-    """Return the key of the row of a policy on the age of data: on fields of a namespace, or on a tag."""
+    """Return the key of the row of a data age policy, on fields of a namespace or on a tag."""
     return POLICIES + SEPARATOR.join(map(escape, (name, namespace) if namespace else (name,)))
 
 
 def policies_of_name(name: str) -> bytes:
-    """Return the key prefix of the policies of a name on fields, in all namespaces."""
+    """Return the key prefix of the field policies of a name, in all namespaces."""
     return policy_row(name) + SEPARATOR
 
 
@@ -369,7 +369,7 @@ def typed_value_column(field: bytes, digest: str) -> bytes:
 
 def is_type_column(column: bytes) -> bool:
     """Return whether the catalogue column of a field holds a type, by counting its separators only."""
-    # Names have the separator escaped, so it stands behind the kind of the column and behind the name.
+    # Names have the separator escaped, so it occurs only after the kind of the column and after the name.
     return column.count(SEPARATOR) == 2
 
 

@@ -1,4 +1,4 @@
-"""The namespace that a row belongs to, by its key, and the end of the keys of one namespace."""
+"""The namespace that a row belongs to, read from its key, and the end of the keys of one namespace."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SEGMENTS = {
     layout.TAGS: 1,
     layout.TAG_INDEX: 2,
 }
-"""The segment of a key, counted from 0, that is its namespace, by the prefix of its kind."""
+"""The position of the namespace among the segments of a key, from 0, by the prefix of the row kind."""
 
 
 def namespace_of(key: bytes) -> str | None:
-    """Return the namespace of a key, or None for kinds of rows that belong to none. Raises CorruptRow."""
+    """Return the namespace of a key, or None for row kinds without a namespace. Raises CorruptRow."""
     position = _SEGMENTS.get(key[:2])
     if position is None:
         return None
@@ -30,7 +30,7 @@ def namespace_of(key: bytes) -> str | None:
 
 
 def escaped_namespace(key: bytes) -> bytes:
-    """Return the namespace of a key as it stands there, or b"" for kinds of rows that belong to none."""
+    """Return the namespace of a key, still escaped, or b"" for row kinds without a namespace."""
     position = _SEGMENTS.get(key[:2])
     if position is None:
         return b""
@@ -39,12 +39,13 @@ def escaped_namespace(key: bytes) -> bytes:
 
 
 def only_namespace(start: bytes, stop: bytes) -> bytes:
-    """Return, as it stands in the keys, the namespace that all keys of a range are of, b"" without such."""
+    """Return the escaped namespace that all keys of a range share, or b"" if they share none."""
     position = _SEGMENTS.get(start[:2])
     if position is None:
         return b""
     segments = start.split(SEPARATOR, position + 1)
-    # With a separator after the namespace, or it may be a part of one, or end with a byte that no name has.
+    # Without a separator after it, the segment may be only the beginning of a namespace, or end with a byte
+    # that no name contains.
     if len(segments) < position + 2:
         return b""
     head = start[: len(start) - len(segments[-1])]
@@ -54,7 +55,7 @@ def only_namespace(start: bytes, stop: bytes) -> bytes:
 def namespace_end(key: bytes) -> bytes:
     """Return the smallest bound above all keys of the same kind and namespace as `key`.
 
-    For a kind of row without namespace: the smallest key above `key`.
+    For a row kind without a namespace, return the smallest key above `key`.
     """
     position = _SEGMENTS.get(key[:2])
     if position is None:
@@ -64,7 +65,7 @@ def namespace_end(key: bytes) -> bytes:
 
 
 def namespace_head(start: bytes, stop: bytes) -> bytes:
-    """Return what all keys of a range have before their namespace, or b"" if that is not the same in all."""
+    """Return what precedes the namespace in all keys of a range, or b"" if the keys differ there."""
     position = _SEGMENTS.get(start[:2])
     if position is None:
         return b""
@@ -76,9 +77,9 @@ def namespace_head(start: bytes, stop: bytes) -> bytes:
 
 
 def spans_of(patterns: Iterable[str]) -> list[Range]:
-    """Return the ranges of keys, behind a head, in which the namespaces of patterns are; sorted, disjoint.
+    """Return the key ranges, relative to a head, of the namespaces that match patterns; sorted, disjoint.
 
-    A pattern is taken up to its first `*`: also other namespaces that begin so are in its range.
+    A pattern is used up to its first `*`, so its range also has other namespaces that begin the same way.
     """
     spans: list[Range] = []
     for pattern in sorted(patterns):

@@ -1,4 +1,4 @@
-"""Run keys as the last segment of row keys, and packed: in the run index a UUID needs 23 bytes instead of 36.
+"""Run keys as the last segment of row keys, and packed for the run index: 23 bytes for a UUID, not 36.
 
 docs/reference/row-keys.md specifies the format.
 """
@@ -16,7 +16,7 @@ from fll_hbase.runtime.errors import CorruptRow
 
 _UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MARK = b"+"
-"""Begins a packed UUID, and stands between a run id and its namespace; `escape` never writes it."""
+"""Begins a packed UUID, and separates a run id from its namespace; `escape` never writes it."""
 
 _DIGITS = 22
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -28,14 +28,14 @@ _TO_ORDERED, _FROM_ORDERED = bytes.maketrans(_BASE64, _ORDERED), bytes.maketrans
 
 def run_segment(run: str, namespace: str = "") -> bytes:
     """Return the last segment of the keys of a run, given by its `RunKey`."""
-    # A commit needs it for each kind of row of the run.
+    # Cached, because a commit needs the segment for each kind of row of the run.
     is_short = len(run) + len(namespace) <= CACHED_CHARACTERS_MAX
     return _segment(run, namespace) if is_short else _segment.__wrapped__(run, namespace)
 
 
 @lru_cache(maxsize=65_536)
 def _segment(run: str, namespace: str) -> bytes:
-    # The id first: the runs of one id in all namespaces are neighbours.
+    # The id comes first, so that the runs of one id in all namespaces are neighbours.
     segment = escape_bytes(run.encode())
     return segment + _MARK + escape(namespace) if namespace else segment
 
@@ -54,7 +54,7 @@ def _parse(segment: bytes) -> RunKey:
 
 
 def pack_run(run: str, namespace: str = "") -> bytes:
-    """Return the last segment of a run index key: the id packed if it is a lower-case UUID, else escaped."""
+    """Return the last segment of a run index key: a lower-case UUID packed, any other id escaped."""
     return pack_escaped_run(run_segment(run, namespace))
 
 
@@ -76,7 +76,7 @@ def unpack_run(segment: bytes) -> RunKey:
         except binascii.Error as error:
             raise CorruptRow(f"{segment!r} is not a packed run id") from error
         key = RunKey("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
-    # Compared again: a UUID that is only escaped, and digits beyond 128 bits, are no keys of this index.
+    # Pack again to reject escaped UUIDs and digits beyond 128 bits: this index contains neither.
     if pack_run(*key) != segment:
         raise CorruptRow(f"{segment!r} is not the run id of a key")
     return key

@@ -22,13 +22,13 @@ _PLAIN_RUN_ROW = re.compile(rb"%b[0-9a-f]{2}\|%b(?:\+%b)?" % (re.escape(layout.R
 
 
 def prefix_range(prefix: bytes) -> Range:
-    """Return the range of all keys that begin with a prefix, which has to end with the separator."""
+    """Return the range of all keys that begin with a prefix, which must end with the separator."""
     return prefix, prefix_end(prefix)
 
 
 def prefix_end(prefix: bytes) -> bytes:
-    """Return the smallest bound above all keys with a prefix, which has to end with the separator."""
-    # "}" follows "|" in ASCII and is in no key, because names have it escaped.
+    """Return the smallest bound above all keys with a prefix, which must end with the separator."""
+    # "}" follows "|" in ASCII and occurs in no key, because names have it escaped.
     return prefix[:-1] + b"}"
 
 
@@ -42,12 +42,12 @@ def split_range(whole_range: Range, points: list[bytes]) -> list[Range]:
 def split_point(key: bytes) -> bytes | None:
     """Return a point at or before `key` where a range may be split: between two milliseconds of references.
 
-    A key of fewer than four segments is returned itself. None if the fourth segment does not begin a start.
+    Returns a key of fewer than four segments unchanged. Returns None if the fourth segment begins no start.
     """
     segments = key.split(SEPARATOR, 4)
     if len(segments) < 4:
         return key
-    # Without the run: partitions of references are read as windows, in whole milliseconds.
+    # Cut off the run: partitions of references are read as windows, in whole milliseconds.
     start = segments[3][:_START_DIGITS]
     try:
         parse_inverted_start(_padded(start))
@@ -61,7 +61,7 @@ def restrict_window(direction: Direction, dataset: Dataset, window: Window, part
     prefix = layout.reference_prefix(direction, dataset)
     if part[1] <= prefix or prefix_end(prefix) <= part[0]:
         return Window(window.stop_ms, window.stop_ms)
-    # References sort newest first: the start of the key range bounds the end of the window.
+    # References sort newest first, so the start of the key range bounds the end of the window.
     stop_ms, start_ms = (
         _start_limit(bound[len(prefix) :]) if bound.startswith(prefix) else None for bound in part
     )
@@ -74,7 +74,7 @@ def restrict_window(direction: Direction, dataset: Dataset, window: Window, part
 def escaped_run_of(key: bytes) -> bytes:
     """Return the last segment of the key of a run row. Raises CorruptRow for any other key."""
     run = key[_SALTED:]
-    # `run_of` unescapes and escapes the id of each row of a scan; most ids need neither.
+    # `run_of` would unescape and escape the id of each row of a scan; most ids need neither.
     if not _PLAIN_RUN_ROW.fullmatch(key):
         run_of(key)
     elif layout.salt(run.partition(b"+")[0]) != key[len(layout.RUNS) : _SALTED - 1]:
@@ -104,11 +104,11 @@ def checksum_of(key: bytes) -> str:
 
 
 def _start_limit(bound: bytes) -> int:
-    """Return the smallest start of references before a bound. Those from the bound on start earlier."""
+    """Return the smallest start of references before a bound. References from the bound start earlier."""
     return START_LIMIT_MS + 1 - int(_padded(bound), 16)
 
 
 def _padded(start: bytes) -> bytes:
-    """Return the beginning of an inverted start, filled up with zeros to 16 digits."""
-    # Zeros are the smallest continuation: the same keys are below the padded bound.
+    """Return the beginning of an inverted start, padded with zeros to 16 digits."""
+    # Zeros are the smallest continuation, so the same keys are below the padded bound.
     return start.ljust(_START_DIGITS, b"0")

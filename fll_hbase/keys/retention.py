@@ -1,4 +1,4 @@
-"""The row of retention: which runs queries show no more, and which ones purges deleted.
+"""The row of retention: which runs queries hide, and which runs purges deleted.
 
 docs/reference/row-keys.md specifies the format.
 """
@@ -22,7 +22,7 @@ PURGE = b"d:p|"
 
 
 class RetentionRequest(NamedTuple):
-    """Runs of a dataset, None for all, that started before `before_ms` are to go; milliseconds since 1970."""
+    """A request to purge runs started before `before_ms` (ms since 1970): of a dataset, or of all if None."""
 
     dataset: Dataset | None
     before_ms: int
@@ -32,7 +32,7 @@ def request_column(request: RetentionRequest) -> bytes:
     """Return the column of a request. Raises TooLarge."""
     dataset = request.dataset
     names = (escape(dataset.namespace), escape(dataset.name)) if dataset else ()
-    # The time is in the column, so that of two requests at once the later time counts, not the later put.
+    # The time is part of the column, so of two concurrent requests the later time wins, not the later put.
     return REQUEST + join_key(*names, b"%016x" % request.before_ms)
 
 
@@ -46,7 +46,7 @@ def parse_request(column: bytes) -> RetentionRequest:
 
 
 def purge_columns(policy: RetentionPolicy) -> list[bytes]:
-    """Return the columns of a purge: one for each cut-off of its policy, all with one hash of them.
+    """Return the columns of a purge: one for each cut-off of its policy, all with the hash of all cut-offs.
 
     Raises TooLarge.
     """

@@ -1,4 +1,4 @@
-"""Kinds of rows: their names for people, the order in which a copy puts them, and their known columns."""
+"""Kinds of rows: their names for users, the order in which a copy puts them, and their known columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fll_hbase.keys import access_rows, calendars, layout, ranges, retention
 from fll_hbase.keys.layout import Range
 
 EVERYTHING: Range = (b"", b"\xff")
-"""The range of all rows: keys begin with a letter, names in them are escaped to ASCII."""
+"""The range of all rows: keys begin with a letter, and names in them are escaped to ASCII."""
 
 OTHERS = "other rows"
 
@@ -32,15 +32,15 @@ _NAMES = {
     layout.RUNS: "runs",
     layout.PROPERTIES: "properties",
 }
-"""In the order of the commit protocol (docs/reference/row-keys.md): what a row relies on stands before it.
+"""In the order of the commit protocol (docs/reference/row-keys.md): a row comes after all rows it relies on.
 
-Run rows decide what is visible, so they come after everything that they lead to. That calendars are complete
-is stated last.
+Run rows decide what is visible, so they come after everything that they lead to. The mark that calendars are
+complete comes last.
 """
 
 
 class RowKind(NamedTuple):
-    """A kind of row by name, with its key prefix, b"" for all unknown kinds, and the ranges of its keys."""
+    """A kind of row: name, key prefix (b"" for all unknown kinds), and the ranges of its keys."""
 
     name: str
     prefix: bytes
@@ -60,7 +60,7 @@ COPY_ORDER: tuple[RowKind, ...] = tuple(
     RowKind(name, prefix, (ranges.prefix_range(prefix),) if prefix else _other_ranges())
     for prefix, name in _NAMES.items()
 )
-"""All kinds, whose ranges together are every key; unknown kinds stand before those that make runs visible."""
+"""All kinds, with ranges that cover every key. Unknown kinds precede those that make runs visible."""
 
 
 def kind_name(key: bytes) -> str:
@@ -118,7 +118,7 @@ def is_known(key: bytes, column: bytes) -> bool:
 
 
 def unknown_names(key: bytes, columns: Iterable[bytes]) -> list[bytes]:
-    """Return those of the columns in a row of that key that `is_known` refuses, in their order."""
+    """Return the columns in a row of that key that `is_known` rejects, in their order."""
     # Every key begins with the letter of its kind of row and a separator (docs/reference/row-keys.md, Rows).
     names, prefixes = _BY_ROW.get(key[:2], _NO_COLUMNS)
     return [column for column in columns if not column.startswith(prefixes) and column not in names]

@@ -1,1 +1,1 @@
-"""Pure lineage algebra: values and functions over them; knows no store and no web."""
+"""Pure lineage algebra: values and functions over them, independent of store and web."""

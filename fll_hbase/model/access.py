@@ -13,16 +13,16 @@ _DECISIONS_MAX = 4_096
 
 
 class Role(Enum):
-    """A set of rights, which a grant gives in its namespaces."""
+    """A set of rights that a grant gives in its namespaces."""
 
     READER = "reader"
-    """Asks about datasets, runs and programs."""
+    """Queries datasets, runs and programs."""
     RECORDER = "recorder"
-    """Records runs of programs, and what they write. Does not read."""
+    """Records runs of programs, and what the runs write. Does not read."""
     STEWARD = "steward"
     """Sets tags and policies, and reads."""
     ADMIN = "admin"
-    """All of these, and tokens, grants and deletes."""
+    """Has the rights of all other roles, and manages tokens, grants and deletes."""
 
 
 _INCLUDED_IN = {
@@ -31,7 +31,7 @@ _INCLUDED_IN = {
     Role.STEWARD: (Role.STEWARD, Role.ADMIN),
     Role.ADMIN: (Role.ADMIN,),
 }
-"""The roles that include each role."""
+"""For each role, the roles that include it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Grant:
 
 @dataclass(frozen=True)
 class Principal:
-    """Somebody who sends requests, by a name that logs may show, with all its grants.
+    """A sender of requests: a name that logs may show, and all grants.
 
-    Several tokens may have one name: `id` distinguishes them, which is empty where the name is enough.
+    Several tokens may share a name; `id` distinguishes them, and is empty where the name is enough.
     """
 
     name: str
@@ -63,11 +63,11 @@ class Principal:
         return _matches(self._expressions[role], namespace)
 
     def may_anywhere(self, role: Role) -> bool:
-        """Return whether any grant includes the role, in whatever namespaces."""
+        """Return whether any grant includes the role, in any namespace."""
         return role in self._anywhere
 
     def may_everywhere(self, role: Role) -> bool:
-        """Return whether a grant includes the role in all namespaces, also those that do not exist yet."""
+        """Return whether a grant includes the role in all namespaces, including future ones."""
         return role in self._everywhere
 
     @cached_property
@@ -77,7 +77,7 @@ class Principal:
 
     @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
-        """Return, by role, the expression that matches the namespaces in which a grant includes it."""
+        """Return, by role, the expression for the namespaces in which a grant includes it."""
         return {role: _expression(self.patterns(role)) for role in Role}
 
     @cached_property
@@ -91,7 +91,7 @@ class Principal:
         return frozenset(role for role in Role if "*" in self.patterns(role))
 
     def patterns(self, role: Role) -> set[str]:
-        """Return the patterns of the grants whose own role is, or includes, `role`."""
+        """Return the patterns of the grants whose role is `role` or includes it."""
         return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}
 
 
@@ -102,23 +102,23 @@ def _matches(expression: re.Pattern[str], namespace: str) -> bool:
 
 
 def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Return one expression for all patterns: a hundred grants cost one match."""
+    """Return one expression for all patterns, so that a hundred grants need only one match."""
     alternatives = [_alternative(pattern) for pattern in sorted(patterns)]
-    # Without any pattern nothing matches, not even an empty namespace.
+    # With no patterns, nothing matches, not even an empty namespace.
     return re.compile("|".join(alternatives) if alternatives else r"(?!)", re.DOTALL)
 
 
 def _alternative(pattern: str) -> str:
-    """Return the expression of one pattern, whose work is linear in the length of a namespace."""
+    """Return the expression of one pattern, which matches in time linear in the length of a namespace."""
     first, *others = map(re.escape, pattern.split("*"))
     if not others:
         return first
-    # The first place of each text is as good as any later one: atomic groups try no other.
+    # The first place of each text is as good as any later one, so atomic groups prevent backtracking.
     return first + "".join(f"(?>.*?{text})" for text in others[:-1]) + f".*{others[-1]}"
 
 
 class SubjectKind(Enum):
-    """The kind of a name of an identity provider."""
+    """The kind of thing that a name from an identity provider denotes."""
 
     USER = "user"
     GROUP = "group"

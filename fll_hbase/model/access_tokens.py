@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 
 PREFIX = "fll_"
-"""Secret scanners find tokens by it; docs/operate/security.md has the regular expression."""
+"""Secret scanners find tokens by this prefix; docs/operate/security.md has the regular expression."""
 
 TOKEN = re.compile(r"fll_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{8})", re.ASCII)
 
@@ -18,13 +18,13 @@ _ID_BYTES, _SECRET_BYTES = 8, 32
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """An id, which is no secret, and a secret of 256 bits, both in hex."""
+    """A public id and a secret of 256 bits, both in hex."""
 
     id: str
     secret: str
 
     def __str__(self) -> str:
-        # Logs and errors format values: none of them shows the secret.
+        # Logs and errors format values, so no representation of a token shows the secret.
         return f"token {self.id}"
 
     __repr__ = __str__
@@ -35,8 +35,8 @@ class AccessToken:
         return f"{body}_{_check(body)}"
 
     def digest(self) -> str:
-        """Return the SHA-256 of the text in hex, which is all that is stored of it."""
-        # No salt and no slow hash: 256 random bits cannot be guessed from their hash.
+        """Return the SHA-256 of the text in hex; the store keeps nothing else of a token."""
+        # A salt or a slow hash is not needed: 256 random bits cannot be guessed from their hash.
         return hashlib.sha256(self.text().encode()).hexdigest()
 
 
@@ -46,7 +46,7 @@ def new_token() -> AccessToken:
 
 
 def parse_token(text: str) -> AccessToken:
-    """Return the token of a text. Raises ValueError, which does not quote the text."""
+    """Return the token of a text. Raises ValueError, without quoting the text."""
     match = TOKEN.fullmatch(text)
     if match is None:
         raise ValueError("is not of the form of a token: fll_, an id, a secret and a checksum")

@@ -17,7 +17,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.json_types import Json
 
 VERSION = "1"
-"""Version of the canonical form; part of every checksum."""
+"""Version of the canonical form, which is part of every checksum."""
 
 
 def checksum(operations: Iterable[Operation]) -> str:
@@ -27,7 +27,7 @@ def checksum(operations: Iterable[Operation]) -> str:
 
 def checksum_of_texts(texts: dict[str, str]) -> str:
     """Return the checksum of operations given as canonical texts by operation name."""
-    # The input of the checksum in docs/reference/row-keys.md, row `c`: in the order of names, not as given.
+    # This is the input of the checksum in docs/reference/row-keys.md, row `c`: in name order, not as given.
     lines = "\n".join(texts[name] for name in sorted(texts))
     return digest(f"{VERSION}\n{lines}".encode())
 
@@ -40,7 +40,7 @@ def digest(content: bytes) -> str:
 
 def canonical(operation: Operation) -> str:
     """Encode an operation as one line of JSON, with defaults filled in and members in a fixed order."""
-    # No sort_keys: the order in which `operation_to_dict` adds members is part of the canonical form.
+    # Do not use sort_keys: the order in which `operation_to_dict` adds members is part of the canonical form.
     body = operation_to_dict(operation)
     if isinstance(operation, Read) and operation.is_unconfirmed:
         body["source"]["unconfirmed"] = True
@@ -64,7 +64,7 @@ def operation_to_dict(operation: Operation) -> Json:
         case Write():
             head["destination"] = _dataset(operation.destination, operation.destination_description)
             head["inputs"] = [_input(field) for field in operation.inputs]
-            # Omitted where nothing is stated, so that the checksums of runs of before stay.
+            # Omitted if absent, so that runs recorded by earlier releases keep their checksums.
             if operation.unknown_origins is not None:
                 head["unknownOrigins"] = list(operation.unknown_origins)
     return head
@@ -73,7 +73,7 @@ def operation_to_dict(operation: Operation) -> Json:
 def operation_from_json(text: str | bytes) -> Operation:
     """Parse the text of `canonical`. Raises ValueError, KeyError or TypeError for any other text."""
     head = json.loads(text)
-    # Not `get`: the canonical form has these members always, so a missing one means a corrupt cell.
+    # The canonical form always has these members, so do not use `get`: a missing one means a corrupt cell.
     name, description = head["name"], head["description"]
     match head["type"]:
         case "READ":

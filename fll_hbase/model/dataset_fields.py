@@ -1,4 +1,4 @@
-"""Fields of one dataset in a content, the fields that one of them is related to, and its operations."""
+"""Fields of one dataset in a content, the fields related to one of them, and its operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fll_hbase.model.simple_view import Steps
 
 
 def written_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
-    """Return the names of the fields that are written to a dataset, generated ones included."""
+    """Return the names of the fields that are written to a dataset, including generated ones."""
     entries: Iterable[CopiedFields | DerivedFields] = chain(field_map.copied, field_map.derived)
     names = {name for entry in entries if entry.destination == dataset for name in entry.fields}
     return names.union(field.name for field in fields_of(field_map.generated, dataset))
@@ -26,9 +26,9 @@ def read_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
 
 
 def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) -> Iterator[DatasetField]:
-    """Yield the source fields that lead to a field, or if not `backward` the fields that it leads to.
+    """Yield the source fields that lead to a field, or, unless `backward`, the fields that it leads to.
 
-    Direct and indirect ones alike, but not those of datasets that it influences as a whole.
+    Includes direct and indirect relations, but no fields of datasets that the field influences as a whole.
     """
     edges_of = edges_into if backward else edges_out_of
     for edge in edges_of(field_map, field.dataset, names={field.name}):
@@ -41,9 +41,9 @@ def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) 
 
 
 def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
-    """Return the operations that lead into a destination field, its Writes included, each after its origins.
+    """Return the operations that lead into a destination field, Writes included, each after its origins.
 
-    Indirect inputs are followed, too. Empty if no Write writes the field.
+    Indirect inputs are followed, too. The result is empty if no Write writes the field.
     """
     steps = Steps(operations, indirect=True)
     writes = [(write.name, origin) for write, origin in steps.writes_of(target)]
@@ -54,14 +54,14 @@ def operations_into(operations: Sequence[Operation], target: DatasetField) -> tu
 
 
 def operations_from(operations: Sequence[Operation], source: DatasetField) -> tuple[Operation, ...]:
-    """Return the operations that a source field leads to, its Reads included, each after its origins.
+    """Return the operations that a source field leads to, Reads included, each after its origins.
 
-    Indirect inputs are followed, too. Empty if no Read reads the field.
+    Indirect inputs are followed, too. The result is empty if no Read reads the field.
     """
     steps = Steps(operations, indirect=True)
     names: list[str] = []
     for read in steps.reads_of(source):
-        # A Read has other fields, too: of it only the consumers of this field are followed.
+        # A Read also has other fields, so start from the consumers of this field only.
         start = read.name, source.name
         reachable = steps.reachable_operations(steps.consumers_of(start), steps.consumers)
         names += [read.name, *reachable]
@@ -70,5 +70,5 @@ def operations_from(operations: Sequence[Operation], source: DatasetField) -> tu
 
 
 def _in_order(steps: Steps, names: Iterable[str]) -> tuple[Operation, ...]:
-    """Return the operations of these names, each once and after its origins."""
+    """Return the named operations, each once and after its origins."""
     return topology.sort_operations([steps.operations[name] for name in set(names)])

@@ -32,7 +32,7 @@ class DatasetLineage:
     unknown: bool = False
 
     def cut(self, pairs_max: int) -> DatasetLineage:
-        """Return a copy with the first pairs only, direct ones before indirect and dataset-wide ones."""
+        """Return a copy with the first pairs only: direct ones, then indirect and dataset-wide ones."""
         direct = sorted(self.direct, key=_pair_key)[:pairs_max]
         indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
         dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
@@ -45,36 +45,36 @@ class DatasetLineage:
 
     @property
     def size(self) -> int:
-        """How many pairs it has, dataset-wide ones included."""
+        """The number of pairs, dataset-wide ones included."""
         return len(self.direct) + len(self.indirect) + len(self.dataset_wide)
 
     @property
     def cost(self) -> int:
-        """How much of `pairs_max` it uses: its pairs, or one if no field is known."""
+        """The share of `pairs_max` that this lineage uses: its number of pairs, or 1 if no field is known."""
         return max(self.size, 1)
 
     def without_indirect(self) -> DatasetLineage:
         """Return a copy without indirect pairs and dataset-wide fields; direct pairs and `unknown` stay."""
-        # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
+        # `dataset_wide` is always indirect, so it is removed; an unknown relation may be direct, so it stays.
         return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
 
     @property
     def empty(self) -> bool:
-        """Whether it contains no pair, no dataset-wide field and no unknown relation."""
+        """True if there is no pair, no dataset-wide field and no unknown relation."""
         return not (self.direct or self.indirect or self.dataset_wide or self.unknown)
 
 
 def _pair_key(pair: FieldPair) -> tuple[str, str]:
     """Return the sort key of a pair: its two names, None as ""."""
-    # At most one of both is None: generated or dropped fields.
+    # At most one of the two is None: a generated or a dropped field.
     return pair[0] or "", pair[1] or ""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetLineageSet:
-    """The lineage of one dataset in one direction by dataset pair.
+    """The lineage of one dataset in one direction, by dataset pair.
 
-    `truncated_by` has the limits, as `limit=value`, that left pairs out.
+    `truncated_by` has the limits, as `limit=value`, that left out pairs.
     """
 
     by_datasets: dict[DatasetPair, DatasetLineage]
@@ -82,12 +82,12 @@ class DatasetLineageSet:
 
     @property
     def truncated(self) -> bool:
-        """Whether pairs were left out."""
+        """True if a limit left out pairs."""
         return bool(self.truncated_by)
 
     @property
     def size(self) -> int:
-        """How many pairs it has, dataset-wide ones included."""
+        """The number of pairs, dataset-wide ones included."""
         return sum(lineage.size for lineage in self.by_datasets.values())
 
     def rename(self, name: Dataset, to: Dataset) -> DatasetLineageSet:
@@ -99,13 +99,13 @@ class DatasetLineageSet:
             source, destination = (
                 to if end == name else end for end in (lineage.source, lineage.destination)
             )
-            # Merged: lineages from `name` to itself and from `name` to `to` now have the same pair.
+            # Merge: lineages from `name` to itself and from `name` to `to` now have the same pair.
             union.add_lineage(replace(lineage, source=source, destination=destination))
         union.truncated_by |= self.truncated_by
         return union.build()
 
     def without_indirect(self) -> DatasetLineageSet:
-        """Return the direct pairs and unknown relations alone, without dataset pairs that are left empty."""
+        """Return only direct pairs and unknown relations, without dataset pairs that become empty."""
         direct = {datasets: lineage.without_indirect() for datasets, lineage in self.by_datasets.items()}
         return DatasetLineageSet(
             {datasets: lineage for datasets, lineage in direct.items() if not lineage.empty},
@@ -114,9 +114,9 @@ class DatasetLineageSet:
 
 
 class LineageUnion:
-    """A union under construction: adding costs what is added, not what the union contains already.
+    """A union under construction: the work of an addition follows what is added, not the size of the union.
 
-    `cost` is how much of `pairs_max` it uses, `truncated_by` the limits that cut what was added.
+    `cost` is how much of `pairs_max` the union uses, `truncated_by` the limits that cut the additions.
     """
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class LineageUnion:
             self.add_lineage(lineage)
 
     def add_lineage(self, lineage: DatasetLineage) -> None:
-        """Add the pairs and the `unknown` of one lineage; `cost` grows by what the union did not have."""
+        """Add the pairs and the `unknown` of one lineage; `cost` grows by what is new to the union."""
         datasets = lineage.source, lineage.destination
         previous = self._cost_of(datasets)
         direct, indirect, dataset_wide = self.members(datasets)
@@ -144,27 +144,27 @@ class LineageUnion:
             self._unknown.add(datasets)
 
     def add_unknown(self, datasets: DatasetPair) -> None:
-        """Add an unknown relation of two datasets, unless a known one was added before."""
+        """Add an unknown relation of two datasets, unless the union already has a known relation of them."""
         if datasets not in self._members:
             self.members(datasets)
             self._unknown.add(datasets)
 
     def members(self, datasets: DatasetPair) -> tuple[set[FieldPair], set[FieldPair], set[str]]:
-        """Return direct pairs, indirect pairs and dataset-wide fields, to add to without counting `cost`."""
+        """Return direct pairs, indirect pairs and dataset-wide fields, to extend without counting `cost`."""
         members = self._members.get(datasets)
         if members is None:
             members = self._members[datasets] = (set(), set(), set())
         return members
 
     def _cost_of(self, datasets: DatasetPair) -> int:
-        """Return what two datasets add to `cost`: their pairs, at least 1, or 0 if the union lacks them."""
+        """Return what two datasets add to `cost`: their pairs, at least 1; 0 if the union lacks the two."""
         if datasets not in self._members:
             return 0
         direct, indirect, dataset_wide = self._members[datasets]
         return max(len(direct) + len(indirect) + len(dataset_wide), 1)
 
     def build(self) -> DatasetLineageSet:
-        """Return what was added so far as a DatasetLineageSet, which later additions do not change."""
+        """Return the current union as a DatasetLineageSet; later additions do not change it."""
         by_datasets = {
             datasets: DatasetLineage(
                 *datasets,
@@ -179,7 +179,7 @@ class LineageUnion:
 
 
 def merge_lineages(lineages: Sequence[DatasetLineageSet]) -> DatasetLineageSet:
-    """Return the union of lineages. Commutative and associative; a single one is returned as it is."""
+    """Return the union of lineages, or a single lineage unchanged. Commutative and associative."""
     if len(lineages) == 1:
         return lineages[0]
     union = LineageUnion()

@@ -1,4 +1,4 @@
-"""Spellings of one dataset or field: what clients write differently though they mean the same."""
+"""Spellings of one dataset or field: clients write the same name in different ways."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMES = {
     "sqlserver": "mssql",
     "mariadb": "mysql",
 }
-"""Schemes of namespaces, each with the one that the naming rules of OpenLineage have for it."""
+"""Schemes of namespaces, each with its equivalent in the naming rules of OpenLineage."""
 
 PORTS = {
     "postgres": 5432,
@@ -47,17 +47,17 @@ _WITHOUT_TABLES = {
     "pulsar",
     "kinesis",
 }
-"""Schemes of files and topics, whose names have no parts, and mean others in another case."""
+"""Schemes of files and topics: their names have no parts, and are case-sensitive."""
 
 HADOOP_S3 = re.compile(r"s3[an]://")
 _STEPS_MAX = 16
-"""Parts of a name, and directories above a path, that are looked at: names are long, and events have many."""
+"""Maximum of name parts and of parent directories to try: names are long, and events have many."""
 _QUOTED = re.compile(r'(?:"[^"./]+"|`[^`./]+`)(?:\.(?:"[^"./]+"|`[^`./]+`|[^"`./]+))*')
 _QUOTED_LATER = re.compile(r'[^"`./]+(?:\.(?:"[^"./]+"|`[^`./]+`|[^"`./]+))+')
 
 
 def without_quotes(name: str) -> str:
-    """Return a name in a database without the quotes around its parts; other names as they are."""
+    """Return a database name without the quotes around its parts, and any other name unchanged."""
     if '"' not in name and "`" not in name:
         return name
     is_quoted = _QUOTED.fullmatch(name) or _QUOTED_LATER.fullmatch(name)
@@ -65,9 +65,9 @@ def without_quotes(name: str) -> str:
 
 
 def object_name(namespace: str, name: str) -> Name:
-    """Return an object of S3 as the naming rules have it, if Hadoop's scheme is used, else the names given.
+    """Return a dataset with Hadoop's S3 scheme as the naming rules write it, and any other one unchanged.
 
-    Hadoop's paths begin with a slash, and may end with one; keys of S3 do not.
+    Hadoop's paths begin with a slash and may end with one; S3 keys do not.
     """
     if not HADOOP_S3.match(namespace):
         return namespace, name
@@ -75,12 +75,12 @@ def object_name(namespace: str, name: str) -> Name:
 
 
 def namespace_key(namespace: str) -> str:
-    """Return what all spellings of a namespace have in common: scheme, host and port."""
+    """Return the common part of all spellings of a namespace: scheme, host and port."""
     scheme, separator, host = namespace.removeprefix("jdbc:").partition("://")
     scheme = SCHEMES.get(scheme.lower(), scheme.lower()).rstrip(":/")
     host = host.rstrip("/").lower()
     if host and scheme in PORTS:
-        # Of a database, this is a user; of others, the container in a storage account.
+        # Before the `@`, a database has a user. Other schemes have a container there, which must stay.
         host = host.rpartition("@")[2]
         host = host if ":" in host else f"{host}:{PORTS[scheme]}"
     return f"{scheme}{separator}{host}" if host else scheme
@@ -94,7 +94,7 @@ class DeclaredNames:
         self._shortened: dict[Name, set[Name]] = {}
 
     def add(self, dataset: Name, aliases: Iterable[Name] = ()) -> None:
-        """Add a dataset with its further names."""
+        """Add a dataset with its aliases."""
         for namespace, name in (dataset, *aliases):
             key, plain = _key(namespace, name)
             self._datasets.setdefault((key, plain), set()).add(dataset)
@@ -102,13 +102,13 @@ class DeclaredNames:
                 self._shortened.setdefault((key, short), set()).add(dataset)
 
     def find(self, name: Name) -> Name | None:
-        """Return the dataset that a name means, or None if none or several of them may be meant.
+        """Return the dataset that a name means, or None if it may mean none or several.
 
-        It has the same name in another spelling, else one without the database, or a database more; a path
-        is that of the nearest directory above it, or of the partitions below it.
+        The same name in another spelling comes first. Otherwise, the name of a table may lack the database or
+        add one. A path may mean the nearest directory above it, or the directory of its partitions.
         """
         key, plain = _key(*name)
-        # The first that is declared: one that two datasets have means neither.
+        # Only the first match counts. A name that two datasets share means neither.
         candidates = self._datasets.get((key, plain)) or self._shortened.get((key, plain))
         for part in chain(_suffixes(key, plain), _parents(plain)) if not candidates else ():
             candidates = candidates or self._datasets.get((key, part))
@@ -116,21 +116,21 @@ class DeclaredNames:
 
 
 def _key(namespace: str, name: str) -> tuple[str, str]:
-    """Return the key of a namespace, and a name without slashes at its ends.
+    """Return the key of a namespace, and a name without leading and trailing slashes.
 
-    That of a table is in lower case, without quotes.
+    The name of a table is in lower case, without quotes.
     """
     key, path = namespace_key(namespace), name.strip("/")
     return key, without_quotes(path).casefold() if _is_table(key, path) else path
 
 
 def _is_table(key: str, name: str) -> bool:
-    """Return whether a name is one of a table, with parts, and not of a file or topic."""
+    """Return whether a name denotes a table, with parts, rather than a file or topic."""
     return "/" not in name and key.partition(":")[0] not in _WITHOUT_TABLES
 
 
 def _suffixes(key: str, name: str) -> Iterator[str]:
-    """Yield the names of a table without its database, and without its schema, none of a path or topic."""
+    """Yield the names of a table without its database, then without its schema; nothing for other names."""
     parts = name.rsplit(".", _STEPS_MAX) if _is_table(key, name) else []
     yield from (".".join(parts[start:]) for start in range(1, len(parts)))
 
@@ -145,7 +145,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _without_partitions(path: str) -> Iterator[str]:
-    """Yield the directories above the partitions that a path ends with."""
+    """Yield the directories above the trailing partitions of a path."""
     last = path
     for directory in _parents(path):
         if "=" not in last[len(directory) :]:
@@ -155,7 +155,7 @@ def _without_partitions(path: str) -> Iterator[str]:
 
 
 class FieldNames:
-    """Fields of a schema, found under other spellings: nested ones with dots, and any in another case."""
+    """Fields of a schema, also found by other spellings: dots for nested fields, or another case."""
 
     def __init__(self, fields: Iterable[str]) -> None:
         """Take the fields, nested ones as `a/b`."""
@@ -168,7 +168,7 @@ class FieldNames:
         self._spellings = None
 
     def find(self, name: str) -> str:
-        """Return the field that a name means; the name itself if there is none, or more than one."""
+        """Return the field that a name means, or the name itself if it means none or several."""
         if name in self._fields or not self._fields:
             return name
         if self._spellings is None:
@@ -176,10 +176,10 @@ class FieldNames:
         return self._spellings.get(name) or self._spellings.get(name.casefold()) or name
 
     def _find_spellings(self) -> dict[str, str | None]:
-        """Return the fields by dotted paths, and by both in lower case, or None where several match."""
+        """Return the fields by dotted path, and by both forms in lower case, with None for ambiguous ones."""
         spellings: dict[str, str | None] = {}
         for field in sorted(self._fields):
             for spelling in {field.casefold(), field.replace("/", ".").casefold()}:
                 spellings[spelling] = None if spelling in spellings else field
-        # Dots as they are written go before another case.
+        # A dotted path in its original case takes precedence over another case.
         return spellings | {field.replace("/", "."): field for field in sorted(self._fields) if "/" in field}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# Datasets and their fields are named tuples: answers look up hundreds of thousands of them, and a tuple is
-# hashed and compared several times faster than a dataclass.
+# Datasets and their fields are named tuples: answers look up hundreds of thousands of them, and a tuple
+# hashes and compares several times faster than a dataclass.
 
 
 class Dataset(NamedTuple):
@@ -27,12 +27,12 @@ class DatasetField(NamedTuple):
 
 
 WHOLE_DATASET = "*"
-"""In a `DatasetField`, the dataset as a whole: an influence on it stands before every field of it."""
+"""In a `DatasetField`, the dataset as a whole: an influence on it concerns every field of it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Field:
-    """A field name with its type; `type` is empty if it is not known."""
+    """A field name with its type; `type` is empty if unknown."""
 
     name: str
     type: str = ""
@@ -40,7 +40,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, order=True)
 class DeclaredTag:
-    """A tag that metadata gives to the field of that name; `by` names the producer."""
+    """A tag that metadata gives to a field, by the field's name; `by` names the producer."""
 
     field: str
     tag: str
@@ -49,9 +49,9 @@ class DeclaredTag:
 
 @dataclass(frozen=True, slots=True)
 class DatasetMetadata:
-    """Fields, description, aliases and tags of fields of a dataset, as declared independently of runs.
+    """Fields, description, aliases and field tags of a dataset, as declared independently of runs.
 
-    Names of `fields` are full paths; `aliases` are other names of the same dataset.
+    Names in `fields` are full paths; `aliases` are other names of the same dataset.
     """
 
     dataset: Dataset

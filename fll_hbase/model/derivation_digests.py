@@ -1,4 +1,4 @@
-"""Digests of how a content derives each field of a dataset: compared instead of operations."""
+"""Digests of how a content derives each field of a dataset, to compare instead of operations."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ def derivation_digests(
 ) -> dict[str, str]:
     """Return a digest of 32 hex digits for each field that the operations of a content write to the dataset.
 
-    The digests of two contents are equal if, and only if, name, type, description, dataset and connections of
-    each operation that leads into the field are. Other outputs of these operations do not change them, nor,
-    without `indirect`, do indirect inputs. The work follows the operations and their inputs, not the fields.
-    `shown` replaces names and descriptions: digests that are shown must not depend on labels of hidden names.
+    Two contents have equal digests of a field if, and only if, all operations that lead into the field have
+    equal names, types, descriptions, datasets and connections. Other outputs of these operations do not
+    change the digests, nor do indirect inputs without `indirect`. The work follows the operations and their
+    inputs, not the fields. `shown` replaces names and descriptions: published digests must not depend on
+    labels of hidden names.
     """
-    # Names identify the operations of a content, so that the digest of one says all that leads into it.
+    # Names identify the operations of a content, so the digest of an operation covers all that leads into it.
     digests: dict[str, str] = {}
     ways: dict[str, set[tuple[str, ...]]] = {}
     for operation in topology.sort_operations(operations):
@@ -56,14 +57,14 @@ def field_digest(
     indirect: bool,
     shown: Callable[[str], str] = str,
 ) -> str:
-    """Return the digest that `derivation_digests` has of one field, "" if no operation writes it.
+    """Return the digest that `derivation_digests` has for one field, or "" if no operation writes it.
 
-    `operations` are those of a content, or at least those that lead into the field.
+    `operations` must include all operations of the content that lead into the field.
     """
     return derivation_digests(operations, field.dataset, indirect=indirect, shown=shown).get(field.name, "")
 
 
 def _digest(value: object) -> str:
-    """Return 32 hex digits that only values with equal `repr` share."""
-    # `repr` quotes every text, so that only equal values have equal bytes.
+    """Return 32 hex digits that are equal only for values with equal `repr`."""
+    # `repr` quotes every text, so only equal values have equal bytes.
     return checksum.digest(repr(value).encode())

@@ -14,7 +14,7 @@ from fll_hbase.model.operations import Influence, Operation, Read, Write, datase
 
 
 class OperationIdentity(NamedTuple):
-    """An operation without its inputs and outputs: two with equal members are the same one."""
+    """An operation without its inputs and outputs; equal members mean the same operation."""
 
     name: str
     type: str
@@ -23,7 +23,7 @@ class OperationIdentity(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A connection of the graph of a field, or a Write that takes a field: then `end` is (Write, field)."""
+    """A connection of the graph of a field, or a Write of a field: then `end` is (Write, field)."""
 
     start: NodeId
     end: NodeId
@@ -51,10 +51,10 @@ class DerivationParts:
 
 
 class ContentDerivations:
-    """Derivations of the fields that the operations of a content write. They share an index.
+    """Derivations of the fields that the operations of a content write, with a shared index.
 
-    The work of each follows its own graph, not the content. Without `indirect`, indirect inputs are left out.
-    `size` is the number of inputs in the index.
+    The work for each derivation follows its own graph, not the content. Without `indirect`, indirect inputs
+    are left out. `size` is the number of inputs in the index.
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
@@ -78,15 +78,15 @@ class ContentDerivations:
     def parts(self, field: DatasetField, *, connections_max: int) -> tuple[DerivationParts, bool]:
         """Return the parts of the derivation of a field, and whether `connections_max` cut them.
 
-        Breadth first: what is cut has what is nearest to the field. Two complete derivations have equal parts
-        if, and only if, their digests are equal, see `derivation_digests`.
+        The search is breadth first, so a truncated result has the parts nearest to the field. Two complete
+        derivations have equal parts if, and only if, their digests are equal, see `derivation_digests`.
         """
         edges: dict[tuple[NodeId, NodeId, str], Influence] = {}
         operations: set[OperationIdentity] = set()
         writes: list[Edge] = []
         nodes: dict[NodeId, None] = {}
-        # The graph of an answer has no connection into a Write. Without one, a field that is written as it
-        # was read has none at all, and another origin of the field would be no difference.
+        # The graph of an answer has no connection into a Write. Without this part, a field written as it was
+        # read would have no parts, and a change of its origin would go unnoticed.
         for write, node in self._writes.get(field, ()):
             operations.add(_identity(write))
             writes.append(Edge(node, (write.name, field.name), write.name, Influence.DIRECT))
@@ -97,7 +97,7 @@ class ContentDerivations:
             producer = self._operations[node[0]]
             operations.add(_identity(producer))
             for start, influence in self._inputs[producer.name].items():
-                # Each node is visited once, so that no connection comes twice.
+                # Each node is visited once, so each connection is added once.
                 if len(edges) == connections_max:
                     truncated = True
                     break

@@ -19,18 +19,18 @@ RENAME = "RENAME"
 def build_operations(lineage: EventLineage) -> list[Operation]:
     """Return the operations of a run's merged events.
 
-    Those of an exported run, if the lineage carries any. Otherwise a READ for each source, and for each
-    output a TRANSFORM per column and a WRITE; an output without column lineage is written without inputs.
-    Raises CorruptRow if carried operations cannot be parsed.
+    Returns the operations of an exported run if the lineage carries any. Otherwise returns a READ for each
+    source, and for each output a TRANSFORM per column and a WRITE. An output without column lineage is
+    written without inputs. Raises CorruptRow if carried operations cannot be parsed.
     """
-    # An export of a store like this one (facet `fll_run`): its operations are stored as they were recorded.
+    # An export of another store (facet `fll_run`): its operations are stored as they were recorded there.
     if lineage.operations:
         return list(carried_operations(lineage.operations))
     positions = {dataset: position for position, dataset in enumerate(lineage.datasets)}
     outputs = [_expand_rename(positions, mention) for mention in lineage.mentions if mention.written]
     used = _used_fields(positions, lineage.mentions, outputs)
     names = UniqueNames()
-    # Sorted, so that `#2` goes to the same dataset in every run: operation names are part of the checksum.
+    # Sorted, so that `#2` denotes the same dataset in every run: operation names are part of the checksum.
     origins = {index: names.assign(f"read {lineage.datasets[index][1]}") for index in sorted(used)}
     types = {
         mention.dataset_index: dict(mention.fields or ())
@@ -48,7 +48,7 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
 
 
 def dataset_metadata(lineage: EventLineage) -> Iterator[DatasetMetadata]:
-    """Yield the fields, description and aliases of each dataset for which the lineage has any of them.
+    """Yield the fields, description and aliases of each dataset for which the lineage has any.
 
     Unconfirmed sources are left out.
     """
@@ -81,7 +81,7 @@ def _expand_rename(positions: Mapping[tuple[str, str], int], mention: DatasetMen
     index = positions.get(previous) if previous else None
     if mention.lifecycle != RENAME or index is None or mention.columns is not None:
         return mention
-    # Renaming changes no column: each field is derived from the previous field of the same name.
+    # A rename changes no column: each field is derived from the previous field of the same name.
     columns = tuple(
         OutputColumn(name, (InputColumn(index, name, True, "", RENAME),)) for name, _ in mention.fields or ()
     )
@@ -100,10 +100,10 @@ def _used_fields(
     mentions: Iterable[DatasetMention],
     outputs: Iterable[DatasetMention],
 ) -> dict[int, set[str]]:
-    """Return the names of the fields read from each source, by its index; an empty set if none is known."""
+    """Return the names of the fields read from each source, by its index; an empty set if unknown."""
     used: dict[int, set[str]] = {mention.dataset_index: set() for mention in mentions if not mention.written}
     for mention in outputs:
-        # A READ without fields: the renamed dataset stays related to its previous one if no schema is known.
+        # A READ without fields keeps the renamed dataset related to its previous one if no schema is known.
         if mention.lifecycle == RENAME and mention.previous and mention.previous in positions:
             used.setdefault(positions[mention.previous], set())
         column_inputs = (column_input for column in mention.columns or () for column_input in column.inputs)
@@ -119,7 +119,7 @@ def _read(
     types: dict[str, str],
     unconfirmed: Collection[tuple[str, str]],
 ) -> Read:
-    """Return a READ without descriptions, unconfirmed if the source is among those that are.
+    """Return a READ without descriptions, unconfirmed if `unconfirmed` contains the source.
 
     Its outputs are `fields`, sorted, with their `types` if known.
     """
@@ -130,7 +130,7 @@ def _read(
 def _output_operations(
     mention: DatasetMention, dataset: tuple[str, str], origins: dict[int, str], names: UniqueNames
 ) -> Iterator[Operation]:
-    """Yield a TRANSFORM for each column of an output, then its WRITE, which has dataset-wide inputs, too."""
+    """Yield a TRANSFORM for each column of an output, then its WRITE, which also has dataset-wide inputs."""
     types = dict(mention.fields or ())
     inputs = []
     for column in mention.columns or ():
@@ -138,7 +138,8 @@ def _output_operations(
         outputs = (Field(column.name, types.get(column.name, "")),)
         yield Transform(name, _describe(column.inputs), _input_fields(column.inputs, origins), outputs)
         inputs.append(InputField(name, column.name))
-    # Agents type some of these DIRECT, but they influence all rows (docs/record/openlineage.md, Facets).
+    # Agents mark some dataset-wide inputs DIRECT, but they influence all rows (docs/record/openlineage.md,
+    # Facets).
     dataset_inputs = (msgspec.structs.replace(item, direct=False) for item in mention.dataset_inputs)
     inputs += _input_fields(dataset_inputs, origins)
     name = names.assign(f"write {dataset[1]}")
@@ -154,14 +155,16 @@ def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tu
         else InputField(origins[column.dataset_index], column.field, Influence.INDIRECT, column.kind)
         for column in columns
     )
-    # Columns that differ only in their transformation become equal inputs, which have no such member.
+    # Columns that differ only in their transformation become equal inputs, since inputs have no
+    # transformation.
     return tuple(dict.fromkeys(inputs))
 
 
 def _describe(inputs: Sequence[InputColumn]) -> str:
     """Return the transformations of inputs as one text: `sum(price); day (filter): day > 3, masked`.
 
-    Those of direct inputs are first, each with its source field if they differ. "" if there are none.
+    Direct inputs come first, each with its source field if the inputs differ. "" if no input has a
+    transformation.
     """
     described = sorted(
         {

@@ -1,9 +1,9 @@
 """Field maps: which source fields lead to which destination fields of one set of operations.
 
 A transform couples every output with all its inputs, so all its outputs share one set of source fields
-(`field_sets`); a copied or renamed field is one pair. So the size of a field map follows that of its
-operations, and pairs are built only by queries (`field_relations`): a transform of 3,000 by 3,000 fields is
-one entry, not nine million pairs.
+(`field_sets`). A copied or renamed field is one pair. The size of a field map therefore follows the size of
+its operations: a transform of 3,000 by 3,000 fields is one entry, not nine million pairs. Only queries build
+pairs (`field_relations`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fll_hbase.runtime import deadline
 
 @dataclass(frozen=True, slots=True, order=True)
 class CopiedFields:
-    """Destination fields that each have one direct source: that of `fields[n]` is `positions[n]`.
+    """Destination fields with one direct source each; the source of `fields[n]` is `positions[n]`.
 
     A field that several Writes copy is listed once for each source.
     """
@@ -44,7 +44,7 @@ class CopiedFields:
 
 @dataclass(frozen=True, slots=True, order=True)
 class DerivedFields:
-    """Destination fields to each of which all source fields of a set lead."""
+    """Destination fields that all source fields of a set lead to."""
 
     destination: Dataset
     fields: tuple[str, ...]
@@ -52,18 +52,18 @@ class DerivedFields:
 
 
 StatedSources: TypeAlias = tuple[tuple[Dataset, tuple[Dataset, ...]], ...]
-"""Destinations, each with the sources to which it is stated to be related, all sorted."""
+"""Destinations, each with the sources that a WRITE states to be related to it, all sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """The column lineage of one set of operations; positions are those in `fields`, which is sorted.
+    """The column lineage of one set of operations; positions refer to `fields`, which is sorted.
 
-    `derived`, `dropped` and `dataset_wide` name sets by their number in `sets`. `generated` are destination
-    fields without a direct source. `dropped` is the set of source fields that transforms without outputs use,
-    None if there are none. `dataset_wide` are source fields that influence a destination as a whole. Datasets
-    read or written without fields are related to the others in an unknown way. If WRITEs state which,
-    `unknown` has these relations alone: destinations, each with its sources, all sorted.
+    `derived`, `dropped` and `dataset_wide` refer to sets by their number in `sets`. `generated` are
+    destination fields without a direct source. `dropped` is the set of source fields that transforms without
+    outputs use, or None. `dataset_wide` are source fields that influence a destination as a whole. Datasets
+    read or written without fields are related to the others in an unknown way. If WRITEs state these
+    relations, `unknown` has only the stated ones: destinations, each with its sources, all sorted.
     """
 
     fields: tuple[DatasetField, ...]
@@ -119,7 +119,7 @@ class FieldMap:
 
 
 def build_field_map(operations: Sequence[Operation]) -> FieldMap:
-    """Build the field map of operations that were validated and sorted."""
+    """Build the field map of validated and sorted operations."""
     used = _used_outputs(operations)
     fields = _source_fields(operations, used)
     upstream = _UpstreamFields(operations, fields)
@@ -150,13 +150,13 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
 
 
 def _stated_unknown(reads: Iterable[Read], writes: Sequence[Write]) -> StatedSources | None:
-    """Return the sources that WRITEs state to be related in an unknown way, or None if none states any."""
+    """Return the sources that WRITEs state to be related in an unknown way, or None if none is stated."""
     stated = [write for write in writes if write.unknown_origins is not None]
     if not stated:
         return None
     sources = {read.name: read.source for read in reads}
     ordered = sorted(set(sources.values()))
-    # Numbers, which sort much faster than names: WRITEs may state millions of sources.
+    # Sort numbers, which is much faster than names: WRITEs may state millions of sources.
     numbers = {source: number for number, source in enumerate(ordered)}
     number_of = {name: numbers[source] for name, source in sources.items()}
     related: dict[Dataset, set[int]] = {}
@@ -185,13 +185,13 @@ class _UpstreamFields:
             if isinstance(operation, Read)
         }
         self._by_transform: dict[str, int] = {}
-        # Topological order: the sets of all origins exist before a transform unites them.
+        # Topological order: the sets of all origins must exist before a transform unites them.
         for operation in deadline.watched(topology.sort_operations(operations)):
             if isinstance(operation, Transform):
                 self._by_transform[operation.name] = self.union(operation.inputs)
 
     def position_of(self, input_field: InputField) -> int | None:
-        """Return the position of the only field upstream of an input, None unless it is one direct field."""
+        """Return the position of the field upstream of an input, or None unless it is single and direct."""
         positions = self._positions_by_read.get(input_field.origin)
         if positions is not None:
             return positions[input_field.name]
@@ -200,11 +200,11 @@ class _UpstreamFields:
         return field_set.direct[0] if is_copy else None
 
     def set_of(self, input_field: InputField) -> int:
-        """Return the number of the set upstream of an input that is the output of a transform."""
+        """Return the number of the set upstream of an input from a transform."""
         return self._by_transform[input_field.origin]
 
     def union(self, inputs: Iterable[InputField]) -> int:
-        """Return the number of the set upstream of all inputs together, each with its own influence."""
+        """Return the number of the set upstream of all inputs together, keeping the influence of each."""
         positions: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         numbers: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         for input_field in inputs:
@@ -222,7 +222,7 @@ class _UpstreamFields:
             direct_sets=[
                 self._by_transform[operation.name]
                 for operation in operations
-                # A transform whose undeclared outputs are used elsewhere drops nothing.
+                # A transform drops nothing if other operations use its undeclared outputs.
                 if isinstance(operation, Transform) and not operation.outputs and operation.name not in used
             ]
         )
@@ -232,7 +232,7 @@ class _UpstreamFields:
 class _WrittenFields:
     """Contributions of Writes to a field map: copied, derived and generated fields, and whole datasets.
 
-    Several Writes may write one field: it is generated only if all of them generate it.
+    Several Writes may write one field, which is generated only if all of them generate it.
     """
 
     def __init__(self, upstream: _UpstreamFields) -> None:
@@ -251,7 +251,8 @@ class _WrittenFields:
         copied = self._copied.setdefault(write.destination, set())
         for input_field in deadline.watched(write.inputs):
             if input_field.influence is Influence.INDIRECT:
-                # It decides which rows are written: one set for the dataset, not one for each field.
+                # An indirect input decides which rows are written: one set for the dataset, not one per
+                # field.
                 self._dataset_wide.setdefault(write.destination, []).append(input_field)
                 continue
             written.add(input_field.name)
@@ -262,13 +263,13 @@ class _WrittenFields:
                 with_source.add(input_field.name)
 
     def generated(self) -> tuple[DatasetField, ...]:
-        """Return, sorted, the written fields to which no source field leads directly."""
+        """Return, sorted, the written fields without a direct source field."""
         return tuple(
             _sorted_fields({to: names - self._with_source[to] for to, names in self._written.items()})
         )
 
     def numbers(self) -> set[int]:
-        """Return the numbers of the sets that derived fields have, in the builder's numbering."""
+        """Return the numbers of the sets of derived fields, in the builder's numbering."""
         return {number for _, number in self._derived}
 
     def dataset_wide(self) -> dict[Dataset, int]:
@@ -281,7 +282,7 @@ class _WrittenFields:
         return tuple(_copied_fields(to, pairs) for to, pairs in sorted(self._copied.items()) if pairs)
 
     def derived_fields(self, numbers: Mapping[int, int]) -> tuple[DerivedFields, ...]:
-        """Return the derived fields of each destination and set, with the sets numbered as in `numbers`."""
+        """Return the derived fields of each destination and set, with sets renumbered by `numbers`."""
         entries = (
             DerivedFields(destination, tuple(sorted(names)), numbers[number])
             for (destination, number), names in self._derived.items()
@@ -298,19 +299,19 @@ class _WrittenFields:
 
 
 def fields_of(fields: Sequence[DatasetField], dataset: Dataset) -> Sequence[DatasetField]:
-    """Return the part of `fields`, which are sorted, that are fields of the dataset, empty without any."""
+    """Return the part of `fields`, which are sorted, that belongs to the dataset; may be empty."""
     positions = positions_of(fields, dataset)
     return fields[positions.start : positions.stop]
 
 
 def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
-    """Return the positions that the fields of a dataset have in `fields`, which are sorted; may be empty."""
+    """Return the positions of a dataset's fields in `fields`, which are sorted; may be empty."""
     first = bisect_left(fields, dataset, key=_dataset_of)
     return range(first, bisect_right(fields, dataset, lo=first, key=_dataset_of))
 
 
 def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> CopiedFields:
-    """Return copied fields of a destination: each a field and the position of its source, at least one."""
+    """Return copied fields of a destination from pairs of a field and its source's position, at least one."""
     fields, positions = zip(*sorted(pairs), strict=True)
     return CopiedFields(destination, fields, positions)
 
@@ -332,7 +333,7 @@ def _contains(ordered: Sequence[Any], item: object) -> bool:
 
 
 def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
-    """Return, per operation, the names of its fields that are inputs of others."""
+    """Return, by operation, the names of its fields that other operations have as inputs."""
     used: dict[str, set[str]] = {}
     for operation in deadline.watched(operations):
         for input_field in inputs_of(operation):
@@ -341,7 +342,7 @@ def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
 
 
 def _source_fields(operations: Sequence[Operation], used: dict[str, set[str]]) -> tuple[DatasetField, ...]:
-    """Return, sorted, every field of a source that a Read lists or that another operation has as input."""
+    """Return, sorted, every source field that a Read lists or another operation has as input."""
     names: dict[Dataset, set[str]] = {}
     for operation in operations:
         if isinstance(operation, Read):
@@ -353,6 +354,6 @@ def _source_fields(operations: Sequence[Operation], used: dict[str, set[str]]) -
 
 def _sorted_fields(names: Mapping[Dataset, Iterable[str]]) -> Iterator[DatasetField]:
     """Yield the fields of each dataset, sorted by dataset and name."""
-    # Names are sorted within each dataset: comparing fields would compare their datasets each time.
+    # Sort names within each dataset: comparing fields would compare their datasets each time.
     for dataset in sorted(names):
         yield from (DatasetField(dataset, name) for name in sorted(names[dataset]))

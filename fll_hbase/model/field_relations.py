@@ -1,4 +1,4 @@
-"""Queries of a field map: its edges one by one, and the column pairs of one dataset with each other one."""
+"""Queries of a field map: its single edges, and the column pairs of one dataset with each other dataset."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ T = TypeVar("T")
 class FieldEdge(NamedTuple):
     """A dependency of a destination field on a source field, direct or indirect.
 
-    Without a source the field was generated, without a destination it was dropped. Without a destination
-    field the source field influences the dataset as a whole. Without both fields and an influence the
-    datasets are related in an unknown way.
+    An edge without a source is a generated field, one without a destination a dropped field. Without a
+    destination field, the source field influences the dataset as a whole. Without both fields and an
+    influence, the datasets are related in an unknown way.
     """
 
     source: Dataset | None
@@ -32,7 +32,7 @@ class FieldEdge(NamedTuple):
 
 
 def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
-    """Yield all edges of a field map, each once: generated, dropped, dataset-wide and unknown ones, too."""
+    """Yield all edges of a field map once, including generated, dropped, dataset-wide and unknown ones."""
     sources = SourceFields(field_map, range(len(field_map.fields)))
     for destination in field_map.destinations:
         yield from _generated_edges(field_map, destination)
@@ -46,7 +46,7 @@ def edges_into(
 ) -> Iterator[FieldEdge]:
     """Yield the edges that end at a destination, generated fields included.
 
-    With `names`, of those that end at a field only the ones that end at these fields.
+    With `names`, edges to other fields of the destination are left out.
     """
     for edge in _generated_edges(field_map, destination):
         if names is None or edge.destination_field in names:
@@ -60,9 +60,9 @@ def edges_into(
 def edges_out_of(
     field_map: FieldMap, source: Dataset, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges that start at a source, dropped fields included, or none if it is not read.
+    """Yield the edges that start at a source, dropped fields included; nothing if it is not read.
 
-    With `names`, only those that start at one of these fields, and relations without known fields.
+    With `names`, yield only edges that start at one of these fields, and relations without known fields.
     """
     if field_map.has_source(source):
         positions = field_map.positions_of(source)
@@ -88,8 +88,8 @@ def dataset_relations(
 ) -> DatasetLineageSet:
     """Return the lineage of `dataset`: as destination if `backward`, else as source.
 
-    At most `pairs_max` field pairs are built, and about `steps_max` sets entered; `truncated_by` names the
-    limit if there are more. The dataset pairs are complete even then, up to twice as many sets.
+    Builds at most `pairs_max` field pairs and enters about `steps_max` sets; `truncated_by` names the limit
+    if there are more. Even then the dataset pairs are complete, up to twice as many sets.
     """
     builder = _Builder(field_map, pairs_max=pairs_max, steps_max=steps_max)
     if backward:
@@ -118,7 +118,7 @@ def all_relations(field_map: FieldMap, *, pairs_max: int) -> DatasetLineageSet:
 
 
 def is_same_lineage(left: FieldMap, right: FieldMap) -> bool:
-    """Return whether two field maps relate the same fields, even if their sets are divided differently."""
+    """Return whether two field maps relate the same fields, however their sets are divided."""
     if _ends(left) != _ends(right):
         return False
     positions = range(len(left.fields))
@@ -131,7 +131,7 @@ def is_same_lineage(left: FieldMap, right: FieldMap) -> bool:
 
 
 def _ends(field_map: FieldMap) -> tuple[object, ...]:
-    """Return the datasets and the fields of a map without what relates them, to compare it with another."""
+    """Return the datasets and fields of a map without their relations, to compare it with another map."""
     return (
         field_map.fields,
         field_map.sources,
@@ -144,13 +144,13 @@ def _ends(field_map: FieldMap) -> tuple[object, ...]:
 
 
 def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
-    """Yield an edge without source to each generated field of a destination."""
+    """Yield an edge without source for each generated field of a destination."""
     for field in fields_of(field_map.generated, destination):
         yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
 
 
 def _narrowest(positions: range, selected: Sequence[bool]) -> range:
-    """Return the shortest part of a range with all its selected positions, empty without any."""
+    """Return the shortest part of a range with all its selected positions; may be empty."""
     if not any(selected):
         return positions[:0]
     return positions[selected.index(True) : len(selected) - selected[::-1].index(True)]
@@ -159,9 +159,9 @@ def _narrowest(positions: range, selected: Sequence[bool]) -> range:
 def _edges(
     sources: SourceFields, destination: Dataset | None, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges to a destination without duplicates, for None the edges of dropped fields.
+    """Yield the edges to a destination without duplicates, or for None the edges of dropped fields.
 
-    With `names`, edges to fields are limited to these; edges to the whole dataset stay.
+    With `names`, edges to other fields are left out; edges to the whole dataset stay.
     """
     fields = sources.field_map.fields
     for name, members in sources.by_field(destination, names=names):
@@ -181,7 +181,7 @@ def _unknown_edges(
     unknown = list(_unknown_sources(field_map, destination, candidates))
     if not unknown or destination is None:
         return
-    # Edges between fields make a relation known, also those that a query did not ask for.
+    # An edge between fields makes a relation known, even if the query left it out.
     sources = SourceFields(field_map, range(len(field_map.fields)))
     related = sources.datasets(destination)
     related |= {field_map.fields[position].dataset for position in sources.dataset_wide(destination)}
@@ -193,9 +193,10 @@ def _unknown_edges(
 def _unknown_sources(
     field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[Dataset]:
-    """Yield the candidates whose fields are unknown: read, or written to the destination, without fields.
+    """Yield the candidates with unknown fields: read, or written to the destination, without fields.
 
-    Candidates are one source, or all of the field map. Where WRITEs state their unknown origins, only these.
+    Candidates are one source, or all sources of the field map. If WRITEs state unknown origins, only these
+    count.
     """
     if destination is None:
         return
@@ -212,10 +213,10 @@ def _unknown_sources(
 
 
 class _Builder:
-    """Collects field pairs by dataset pair, up to a number of pairs and of sets that are entered."""
+    """Collects field pairs by dataset pair, up to limits of pairs and of sets that are entered."""
 
     def __init__(self, field_map: FieldMap, *, pairs_max: int, steps_max: int) -> None:
-        """Start empty, with `pairs_max` pairs left and `steps_max` sets that may be entered."""
+        """Start empty, with `pairs_max` pairs left and up to `steps_max` sets to enter."""
         self._field_map = field_map
         self._pairs_max = pairs_max
         self._steps_max = steps_max
@@ -233,7 +234,7 @@ class _Builder:
     def add(self, sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
         """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
         self._add_pairs(sources, destination)
-        # Datasets are complete even so, unless that, too, would take too many steps.
+        # Datasets are complete even if pairs are cut, unless completing them takes too many steps.
         if self._truncated_by and sources.steps <= 2 * self._steps_max:
             for source in sources.datasets(destination):
                 self._union.members((source, destination))
@@ -244,13 +245,13 @@ class _Builder:
             self._unknown.append((source, destination))
 
     def build(self) -> DatasetLineageSet:
-        """Return all that was added; datasets with known pairs are not unknown relations as well."""
+        """Return everything added; datasets with known pairs are not also unknown relations."""
         for datasets in self._unknown:
             self._union.add_unknown(datasets)
         return self._union.build()
 
     def _add_pairs(self, sources: SourceFields, destination: Dataset | None) -> None:
-        """Add a pair for each source and destination field, up to the limits; nothing once one is reached."""
+        """Add a pair for each source and destination field; stop when a limit is reached."""
         if self._truncated_by:
             return
         for name, members in sources.by_field(destination):
@@ -264,13 +265,14 @@ class _Builder:
                 return
 
     def _add_dataset_wide(self, sources: SourceFields, destination: Dataset | None) -> None:
-        """Add the sources that influence a destination as a whole; beyond the bound only their datasets."""
+        """Add the sources that influence a destination as a whole; beyond the bound, only their datasets."""
         positions = sources.dataset_wide(destination)
         self._check_steps(sources)
         added = self._within(positions)
         for source, names in self._names_by_source(added):
             self._union.members((source, destination))[2].update(names)
-        # Of those left out, their datasets: both are sorted, so one dataset is known by its ends.
+        # Fields left out still count with their datasets. Positions and fields are sorted, so equal first and
+        # last datasets mean that there is only one.
         if len(added) < len(positions):
             fields = self._field_map.fields
             is_one = fields[positions[0]].dataset == fields[positions[-1]].dataset
@@ -278,7 +280,7 @@ class _Builder:
                 self._union.members((source, destination))
 
     def _within(self, items: Sequence[T]) -> Sequence[T]:
-        """Return the first items, at most as many as pairs are left; count them and note the bound."""
+        """Return the first items, up to the number of pairs left; subtract them and note a reached limit."""
         added = items[: self._remaining]
         self._remaining -= len(added)
         if len(added) < len(items):
@@ -291,9 +293,9 @@ class _Builder:
             self._truncated_by.add(f"steps_max={self._steps_max}")
 
     def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
-        """Yield datasets with the names of their fields at the positions, which are sorted."""
+        """Yield each dataset with the names of its fields at the positions, which are sorted."""
         fields = map(self._field_map.fields.__getitem__, positions)
-        # By identity, which is cheaper than equality; equal datasets in two groups would do no harm.
+        # Group by identity, which is cheaper than equality; equal datasets in two groups do no harm.
         for _, group in groupby(fields, key=lambda field: id(field.dataset)):
             members = list(group)
             yield members[0].dataset, [field.name for field in members]

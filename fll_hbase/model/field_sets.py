@@ -1,7 +1,7 @@
 """Sets of source fields that refer to each other, so that their size follows the operations.
 
-The fields upstream of a transform are those of all its inputs. Written out, the sets of a chain of n
-transforms that each add a field would have n²/2 members. As references to the set before, they have n.
+A transform has the upstream fields of all its inputs. In a chain of n transforms that each add a field,
+written-out sets would have n²/2 members. With references to the preceding set, they have n.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MEMBERS_INLINE_MAX = 8
-"""A union of up to so many fields is written out, so that equal small sets become one."""
+"""A union of at most this many fields is written out, so that equal small sets become one."""
 SETS_INLINE_MAX = 64
 """A union of more sets is not written out, even if they have few members together."""
 MEMBERS_CACHED_MAX = 200_000
@@ -20,10 +20,10 @@ MEMBERS_CACHED_MAX = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FieldSet:
-    """Positions of source fields, sorted, and the numbers of earlier sets that are included.
+    """Sorted positions of source fields, and the numbers of earlier sets that are included.
 
     A direct member has a direct influence. The members of `direct_sets` keep their influence; all members of
-    `indirect_sets` are indirect members. A member that is both is direct.
+    `indirect_sets` become indirect. A member that is both direct and indirect counts as direct.
     """
 
     direct: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class FieldSet:
 
     @property
     def is_small(self) -> bool:
-        """Whether it includes no other sets and has at most MEMBERS_INLINE_MAX members."""
+        """True if it includes no other sets and has at most MEMBERS_INLINE_MAX members."""
         includes = self.direct_sets or self.indirect_sets
         return not includes and len(self.direct) + len(self.indirect) <= MEMBERS_INLINE_MAX
 
@@ -42,7 +42,7 @@ EMPTY = FieldSet()
 
 
 class FieldSetBuilder:
-    """Numbers distinct sets. Each refers to sets with smaller numbers only."""
+    """Numbers distinct sets. Each set refers only to sets with smaller numbers."""
 
     def __init__(self) -> None:
         self._sets: list[FieldSet] = []
@@ -50,11 +50,11 @@ class FieldSetBuilder:
         self._has_direct: list[bool] = []
 
     def __getitem__(self, number: int) -> FieldSet:
-        """Return the set of a number. Raises IndexError for one that `add` did not return."""
+        """Return the set of a number that `add` returned. Raises IndexError for any other number."""
         return self._sets[number]
 
     def has_direct(self, number: int) -> bool:
-        """Return whether a set has a direct member, of its own or by `direct_sets`."""
+        """Return whether a set has a direct member, its own or from `direct_sets`."""
         return self._has_direct[number]
 
     def add(
@@ -90,7 +90,7 @@ class FieldSetBuilder:
         return tuple(sorted({number for number in numbers if self._sets[number] != EMPTY}))
 
     def _inline(self, field_set: FieldSet) -> FieldSet:
-        """Return a set with the members of its included sets, if all are small, else the same set."""
+        """Return a set with the members of its included sets if all are small, else the set itself."""
         included = [*field_set.direct_sets, *field_set.indirect_sets]
         is_candidate = len(included) <= SETS_INLINE_MAX and all(
             self._sets[number].is_small for number in included
@@ -108,7 +108,7 @@ class FieldSetBuilder:
         return FieldSet(_sorted(direct), _sorted(indirect)) if is_small else field_set
 
     def _number(self, field_set: FieldSet) -> int:
-        """Return the number of a field set, a new one for a set not seen before."""
+        """Return the number of a field set, a new number if the set is new."""
         number = self._numbers.setdefault(field_set, len(self._sets))
         if number == len(self._sets):
             self._sets.append(field_set)
@@ -126,16 +126,16 @@ class Members:
 
 
 class FieldSetResolver:
-    """Lists the members of sets that are in a range of positions; `steps` counts the sets entered for it."""
+    """Lists the members of sets within a range of positions; `steps` counts the sets entered for it."""
 
     def __init__(self, sets: Sequence[FieldSet], positions: range) -> None:
-        """Prepare to list members; `sets` include only sets before them, `positions` is the range."""
+        """Prepare to list members of `sets` in the range `positions`. Sets may include only earlier sets."""
         self.steps = 0
         self._sets = sets
         self._positions = positions
         self._cache: dict[int, Members] = {}
         self._members_cached = 0
-        # Sets that have no member in the range are never entered.
+        # Sets without a member in the range are never entered.
         self._reaching = self._sets_reaching()
 
     def reaches(self, number: int) -> bool:
@@ -143,7 +143,7 @@ class FieldSetResolver:
         return self._reaching[number]
 
     def members(self, number: int) -> Members:
-        """Return the members of a set, at a cost of the sets that it includes and that are not cached."""
+        """Return the members of a set; the work follows the included sets that are not cached."""
         if not self._reaching[number]:
             return Members()
         cached = self._cache.get(number)
@@ -153,11 +153,11 @@ class FieldSetResolver:
         return cached
 
     def union(self, numbers: Iterable[int]) -> Members:
-        """Return the members of all sets together that are in the range; the result is not cached."""
+        """Return the members of all sets together that are in the range, without caching the result."""
         return self._resolve(*numbers)
 
     def _resolve(self, *numbers: int) -> Members:
-        """Return the members of the union of sets. What an indirect edge reaches is indirect."""
+        """Return the members of the union of sets. Anything reached by an indirect edge is indirect."""
         direct: set[int] = set()
         indirect: set[int] = set()
         visited: dict[int, bool] = {}
@@ -165,7 +165,7 @@ class FieldSetResolver:
         pending = [(number, True) for number in numbers]
         while pending:
             number, is_direct = pending.pop()
-            # A direct visit (True) includes whatever an indirect one would add.
+            # A direct visit (True) covers everything that an indirect visit would add.
             if not self._reaching[number] or visited.get(number, -1) >= is_direct:
                 continue
             visited[number] = is_direct
@@ -190,7 +190,7 @@ class FieldSetResolver:
             self._members_cached += size
 
     def _within(self, positions: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the sorted positions that lie in the range of this resolver."""
+        """Return the sorted positions that are in the range of this resolver."""
         if not positions or (positions[0] >= self._positions.start and positions[-1] < self._positions.stop):
             return positions
         first = bisect_left(positions, self._positions.start)
@@ -214,7 +214,7 @@ def _sorted(positions: Iterable[int]) -> tuple[int, ...]:
 
 
 def _renumber(field_set: FieldSet, numbers: dict[int, int]) -> FieldSet:
-    """Return the set with the sets that it includes renumbered by `numbers`. Raises KeyError."""
+    """Return the set with its included sets renumbered by `numbers`. Raises KeyError."""
     return FieldSet(
         field_set.direct,
         field_set.indirect,

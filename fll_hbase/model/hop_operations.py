@@ -1,4 +1,4 @@
-"""Operations between a source field and a destination field of one content: how a hop was made."""
+"""Operations between a source field and a destination field of one content: how a hop happens."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from fll_hbase.model.operation_graph import NodeId
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, inputs_of
 from fll_hbase.model.simple_view import Steps
 
-# IDENTITY is the word of OpenLineage, and COPY of DataHub; a text may follow.
+# IDENTITY is OpenLineage's word, COPY DataHub's; a text may follow.
 _COPIES = re.compile(r"(?:IDENTITY|COPY|RENAME)(?P<text>:.*)?(?<!, masked)", re.IGNORECASE | re.DOTALL)
 
-# The parts of a column's name, quoted or not, and the last one; anything more is an expression.
+# The parts of a column's name, quoted or not, and the last part; anything else is an expression.
 _PART = r"(?:[\w$]+|`[^`]*`|\"[^\"]*\"|\[[^\]]*\])"
 _COLUMN = re.compile(rf"(?:{_PART}\.)*(?P<last>{_PART})")
 
 
 class Copied(NamedTuple):
-    """The inputs that a transform passes on as they are, and whether it does nothing else."""
+    """The inputs that a transform passes on unchanged, and whether it does nothing else."""
 
     inputs: tuple[InputField, ...]
     is_all: bool
 
 
 class Hop(NamedTuple):
-    """How a field leads to another: the transforms on any way, in an order that can run; whether by copy.
+    """How a field leads to another: the transforms on all ways, in an executable order, and whether by copy.
 
-    A transform that says of itself that it copies is none of them, unless the way is indirect.
+    Transforms that only copy, by their own description, are left out unless the way is indirect.
     """
 
     operations: tuple[Operation, ...]
@@ -45,7 +45,7 @@ class HopOperations:
     def __init__(self, operations: Sequence[Operation]) -> None:
         transforms = [item for item in operations if isinstance(item, Transform)]
         copied = {item.name: copied_inputs(item) for item in transforms}
-        # What a transform does with other inputs, or beside copying, is named.
+        # A transform that only copies all its inputs is left out of a hop; any other transform is named.
         self._copying = {item.name for item in transforms if copied[item.name].is_all}
         copying = (
             replace(item, inputs=copied[item.name].inputs) if isinstance(item, Transform) else item
@@ -53,19 +53,19 @@ class HopOperations:
             if not isinstance(item, Transform) or copied[item.name].inputs
         )
         self._copies = _Ways(Steps(copying, indirect=False))
-        # Ways over direct inputs alone are looked for first.
+        # Direct ways take precedence over ways with indirect inputs.
         self._direct, self._all = (_Ways(Steps(operations, indirect=item)) for item in (False, True))
         self._operations = {operation.name: operation for operation in operations}
         ordered = topology.sort_operations(operations)
         self._ranks = {operation.name: rank for rank, operation in enumerate(ordered)}
         self._reads: dict[Dataset, list[str]] = defaultdict(list)
-        # By destination field, and by `*` those that shape the whole destination.
+        # By destination field; `*` has the inputs that shape the whole destination.
         self._written: dict[DatasetField, dict[NodeId, list[str]]] = defaultdict(lambda: defaultdict(list))
         for operation in operations:
             if isinstance(operation, Read):
                 self._reads[operation.source].append(operation.name)
             elif isinstance(operation, Write):
-                # A field may be both: it is written, and decides which rows are.
+                # One field may be both: a written value, and a condition that decides which rows are written.
                 for item in inputs_of(operation):
                     name = item.name if item.influence is Influence.DIRECT else WHOLE_DATASET
                     field = DatasetField(operation.destination, name)
@@ -76,8 +76,8 @@ class HopOperations:
     ) -> Hop | None:
         """Return how a source field leads to a destination field, or None if the content has no such way.
 
-        Ways over direct inputs alone count if there are any. The datasets of each end are the names of one.
-        An influence on a whole destination (`*`) ends with its WRITEs.
+        If there are ways over direct inputs alone, only these count. The datasets of each end are names of
+        one dataset. An influence on a whole destination (`*`) ends with its WRITEs.
         """
         starts = {(read, source) for name in sources for read in self._reads.get(name, ())}
         ends: dict[NodeId, set[str]] = defaultdict(set)
@@ -99,9 +99,9 @@ class HopOperations:
 
 
 class _Ways:
-    """Finds the transforms on the ways of a content to one destination field after the other.
+    """Finds the transforms on the ways of a content to one destination field after another.
 
-    What leads to the last one is remembered: hops that end at one field may be many.
+    The upstream operations of the last destination are cached: many hops may end at one field.
     """
 
     def __init__(self, steps: Steps) -> None:
@@ -122,19 +122,19 @@ class _Ways:
 
 
 def copied_inputs(transform: Transform) -> Copied:
-    """Return the inputs that a transform says it passes on: by one of three words, or by their names alone.
+    """Return the inputs that a transform passes on, by one of three words or by their names alone.
 
-    Sources that read SQL write the name of a column that is selected as it is, of UNION one for each query.
+    Sources that parse SQL describe an unchanged column by its name; a UNION has one name for each query.
     """
     direct = tuple(item for item in transform.inputs if item.influence is Influence.DIRECT)
     words = _COPIES.fullmatch(transform.description)
     if words is not None:
-        # A text may be about one of several inputs alone.
+        # With several inputs, a text may describe only one of them.
         is_all = words["text"] is None or len(direct) == 1
         return Copied(direct if is_all else (), is_all)
     parts = transform.description.casefold().split("; ")
     if len(parts) > 1:
-        # What an event says of several inputs: `k: TRANSFORMATION: sha2; uid: IDENTITY`.
+        # An event describes several inputs like this: `k: TRANSFORMATION: sha2; uid: IDENTITY`.
         copies = {text.removesuffix(": identity") for text in parts if text.endswith(": identity")}
         copied = tuple(item for item in direct if item.name.casefold() in copies)
         return Copied(copied, is_all=bool(copied) and len(copies) == len(parts))
@@ -148,11 +148,11 @@ def copied_inputs(transform: Transform) -> Copied:
 
 
 def _column_name(text: str) -> str:
-    """Return the last name of a column, folded, "" for any other expression."""
+    """Return the last part of a column's name, case-folded, or "" for any other expression."""
     column = _COLUMN.fullmatch(text)
     return column["last"].strip('`"[]').casefold() if column else ""
 
 
 def _last_name(item: InputField) -> str:
-    """Return the name of a field in its struct, folded."""
+    """Return the name of a field within its struct, case-folded."""
     return item.name.rpartition("/")[2].casefold()

@@ -28,7 +28,7 @@ class FieldLineageInfo:
 def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
     """Build the lineage of operations given in any order.
 
-    Raises InvalidLineage with all errors, whose paths count operations in the order given.
+    Raises InvalidLineage with all errors, whose paths number the operations in the order given.
     """
     return _build(operations, find_errors(operations))
 
@@ -43,7 +43,7 @@ def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
 
 def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) -> FieldLineageInfo:
     """Return the lineage of operations. Raises InvalidLineage if there is any of `found_errors`."""
-    # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
+    # Report all errors before building anything: sorting and sets require existing origins and no cycles.
     if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
     # Graph cells contain positions in the sorted operation names (docs/reference/row-keys.md, column `o:n`).
@@ -69,12 +69,12 @@ def find_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def unknown_origin(path: str, origin: str) -> FieldError:
-    """Return the error of an input, at a path, whose origin is not an operation of its run."""
+    """Return the error for an input at a path whose origin is not an operation of its run."""
     return FieldError(path, f"origin {origin!r} is not an operation of this run")
 
 
 def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield a warning for each input that its origin does not list as output. It is treated as if listed."""
+    """Yield a warning for each input that its origin does not list as output, but which counts as listed."""
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
     for number, operation in enumerate(operations):
         for index, field in enumerate(inputs_of(operation)):
@@ -85,7 +85,7 @@ def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
-    """Return all operations of one content by name, with outputs added that are used but not listed."""
+    """Return all operations of one content by name, adding outputs that are used but not listed."""
     used: dict[str, set[str]] = {}
     for operation in operations:
         for field in inputs_of(operation):
@@ -96,7 +96,7 @@ def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operat
 
 
 def _add_outputs(operation: Operation, names: set[str]) -> Operation:
-    """Return the operation with the `names` added that it does not list as outputs; a Write as it is."""
+    """Return the operation with missing `names` added to its outputs; a Write unchanged."""
     missing = sorted(names - {field.name for field in outputs_of(operation)})
     if isinstance(operation, Write) or not missing:
         return operation
@@ -105,14 +105,14 @@ def _add_outputs(operation: Operation, names: set[str]) -> Operation:
 
 
 def _graph_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield the errors of names, origins and cycles."""
+    """Yield the errors in names, origins and cycles."""
     yield from _repeated_names(operations)
     yield from _invalid_origins(operations)
     yield from _cycles(operations)
 
 
 def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield an error for each operation with the name of an earlier one."""
+    """Yield an error for each operation whose name an earlier operation has."""
     numbers: dict[str, int] = {}
     for number, operation in enumerate(deadline.watched(operations)):
         first = numbers.setdefault(operation.name, number)
@@ -135,7 +135,7 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _invalid_unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield an error for each of the unknown origins of a WRITE that is not a READ of the run."""
+    """Yield an error for each unknown origin of a WRITE that is not a READ of the run."""
     reads = {operation.name for operation in operations if isinstance(operation, Read)}
     for number, operation in enumerate(operations):
         origins = operation.unknown_origins or () if isinstance(operation, Write) else ()
@@ -147,7 +147,8 @@ def _invalid_unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldE
 
 def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield an error for each cycle, at the first of its operations in the order given."""
-    # Reversed, so that of operations with the same name, an error reported apart, the first number remains.
+    # Reversed, so that the first of several operations with the same name counts. Equal names are a separate
+    # error.
     numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
     for names in topology.cycles(topology.operation_origins(operations)):
         path = f"operations.{min(numbers[name] for name in names)}"

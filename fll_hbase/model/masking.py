@@ -1,6 +1,6 @@
 """Operations as they are shown to a principal who may not see all of their datasets.
 
-A hidden dataset has a label for a name and one field, `*`. Transforms that lead to hidden datasets alone are
+A hidden dataset has a label for a name and one field, `*`. Transforms that lead only to hidden datasets are
 left out; lineage between visible datasets stays complete.
 """
 
@@ -31,48 +31,48 @@ HIDDEN_NAMESPACE = ""
 """The namespace of hidden datasets and programs: documents cannot name it, since no name may be empty."""
 
 HIDDEN = "hidden"
-"""The limit that is given where an answer has a hidden dataset, of which nothing else is shown."""
+"""The limit reported when an answer contains a hidden dataset; nothing else of the dataset is shown."""
 
-# New in each process: a label is replaced by a number before anything is shown.
+# New in each process, since a number replaces each label before anything is shown.
 _KEY = os.urandom(16)
 
 MARK = f"\x00{os.urandom(8).hex()}"
 """The beginning of the names of hidden operations, and of hidden names without a number.
 
-It has a random part, since a document may name an operation in any way.
+The mark has a random part, since a document may name an operation in any way.
 """
 
 MARK_END = "\x00"
 
-# As in a name, and as JSON escapes it.
+# The mark as it is in a name, or as JSON escapes it.
 _LABEL = re.compile(rf"(?:\x00|\\u0000){MARK[1:]}[a-z]+[0-9a-f]{{24}}(?:\x00|\\u0000)")
 _SUFFIX = re.compile(r"#[0-9]{1,9}\Z")
 
 
 @lru_cache(maxsize=100_000)
 def hide_name(kind: str, *names: str) -> str:
-    """Return a label for a name that may not be shown; the same names have the same label."""
+    """Return a label for a name that may not be shown; equal names have equal labels."""
     text = "\x00".join((kind, *names)).encode()
     return f"{MARK}{kind}{hashlib.blake2b(text, key=_KEY, digest_size=12).hexdigest()}{MARK_END}"
 
 
 def hide_dataset(dataset: Dataset) -> Dataset:
-    """Return the placeholder of a dataset that may not be shown: HIDDEN_NAMESPACE and a label as name."""
+    """Return the placeholder of a hidden dataset: HIDDEN_NAMESPACE, with a label as name."""
     return Dataset(HIDDEN_NAMESPACE, hide_name("dataset", dataset.namespace, dataset.name))
 
 
 def is_hidden(dataset: Dataset | None) -> bool:
-    """Return whether a dataset is the placeholder of a hidden one, or False for None."""
+    """Return whether a dataset is the placeholder of a hidden dataset; False for None."""
     return dataset is not None and dataset.namespace == HIDDEN_NAMESPACE
 
 
 def without_labels(text: str) -> str:
-    """Return a text with `hidden` in place of each label: no name can be confirmed by guessing."""
+    """Return a text with `hidden` in place of each label, so that no name can be confirmed by guessing."""
     return _LABEL.sub("hidden", text) if MARK in text else text
 
 
 def is_hidden_operation(name: str) -> bool:
-    """Return whether the name is that of a placeholder for reading or writing a hidden dataset."""
+    """Return whether an operation is a placeholder for reading or writing a hidden dataset."""
     return name.startswith(MARK)
 
 
@@ -96,19 +96,19 @@ def mask_operations(
 
 
 def public_checksum(operations: Sequence[Operation]) -> str:
-    """Return the checksum of masked operations: of what is shown of them, without the labels."""
+    """Return the checksum of masked operations as they are shown, without the labels."""
     texts = sorted(_LABEL.sub("hidden", checksums.canonical(_sorted_inputs(item))) for item in operations)
     return checksums.digest("\n".join(("masked", *texts)).encode())
 
 
 class _Masking:
-    """Masks the operations of one content, of which it has to know all before it masks any.
+    """Masks the operations of one content, all together, because they depend on each other.
 
-    `hidden` has the label of the dataset of each hidden READ and WRITE, by the name of the operation.
+    `hidden` maps the name of each hidden READ and WRITE to the label of its dataset.
     """
 
     def __init__(self, operations: Sequence[Operation], hidden: Mapping[str, Dataset]) -> None:
-        """Find what is connected to hidden operations, and which transforms lead to hidden WRITEs alone."""
+        """Find what is connected to hidden operations, and which transforms lead only to hidden WRITEs."""
         self._operations = {operation.name: operation for operation in operations}
         self._hidden = hidden
         origins = {op.name: {item.origin for item in inputs_of(op)} for op in operations}
@@ -121,13 +121,13 @@ class _Masking:
         self._tainted = _reachable(reads, consumers)
         upstream = _reachable((write.name for write in self._hidden_writes), origins)
         self._connected = self._tainted | upstream
-        # Names of transforms may contain the name of the dataset that they write to.
+        # The name of a transform may contain the name of the dataset that it writes to.
         self._dropped = {
             name
             for name in upstream - _reachable((write.name for write in visible_writes), origins)
             if isinstance(self._operations[name], Transform)
         }
-        # Outputs have the names of the fields that they are written to.
+        # Outputs are named after the fields that they are written to.
         self._shown = set(_written(visible_writes))
         self._unshown = set(_written(self._hidden_writes)) - self._shown
         self._passed: dict[InputField, Dataset] = {}
@@ -137,8 +137,8 @@ class _Masking:
         return name not in self._hidden and name not in self._dropped
 
     def mask(self, operation: Operation) -> Operation:
-        """Return a visible operation with masked names, and without description if hidden ones touch it."""
-        # The description of a WRITE may be that of a statement, with tables that lead to no field of it.
+        """Return a visible operation with masked names; remove its description if hidden ones touch it."""
+        # The description of a WRITE may be an SQL statement, with tables that do not lead to its fields.
         if operation.name not in self._connected and not isinstance(operation, Write):
             return operation
         match operation:
@@ -148,7 +148,7 @@ class _Masking:
                 inputs = (self._written_input(item) for item in operation.inputs)
                 origins = operation.unknown_origins
                 if origins is not None:
-                    # Which hidden datasets are related is shown by the lineage alone.
+                    # Only the lineage may show which hidden datasets are related.
                     origins = tuple(name for name in origins if name not in self._hidden)
                 in_order = _in_order(inputs)
                 return replace(operation, description="", inputs=in_order, unknown_origins=origins)
@@ -164,7 +164,8 @@ class _Masking:
     def hidden_operations(self) -> Iterator[Operation]:
         """Yield one READ for each hidden source, and a TRANSFORM and a WRITE for each destination.
 
-        After all visible operations were masked. The TRANSFORM has all fields that lead to the destination.
+        Call it after all visible operations are masked. The TRANSFORM has all fields that lead to the
+        destination.
         """
         for label in sorted({self._hidden[name] for name in self._hidden_reads}):
             yield Read(f"{label.name}r", "", label, "", (Field(WHOLE_DATASET),))
@@ -176,13 +177,13 @@ class _Masking:
             _add_all(by_label.setdefault(self._hidden[write.name], {}), self._inputs_behind(write))
         for label, inputs_by_node in by_label.items():
             merged = f"{label.name}s"
-            # Sorted: the order of the fields that they are written to is that of hidden names.
+            # Sorted, because the order of the written fields would reveal the order of hidden names.
             in_order = tuple(inputs_by_node[node] for node in sorted(inputs_by_node))
             yield Transform(merged, "", in_order, (Field(WHOLE_DATASET),))
             yield Write(f"{label.name}w", "", label, "", (InputField(merged, WHOLE_DATASET),))
 
     def _inputs_behind(self, write: Write) -> Iterator[InputField]:
-        """Yield the shown outputs that lead to a hidden WRITE through dropped transforms alone."""
+        """Yield the shown outputs that lead to a hidden WRITE only through dropped transforms."""
         remaining = [(item, item.influence) for item in write.inputs]
         seen: set[tuple[str, Influence]] = set()
         while remaining:
@@ -200,13 +201,13 @@ class _Masking:
                 ]
 
     def _input(self, item: InputField) -> InputField:
-        """Return an input with masked names. For a hidden READ, the whole dataset of its replacement."""
+        """Return an input with masked names; for a hidden READ, the whole dataset of its placeholder."""
         if item.origin in self._hidden:
             return replace(item, origin=f"{self._hidden[item.origin].name}r", name=WHOLE_DATASET)
         return replace(item, name=self._output(item.origin, item.name))
 
     def _written_input(self, item: InputField) -> InputField:
-        """Return an input of a WRITE; a field that is written as it is read keeps its name there."""
+        """Return a masked input of a WRITE; a field that is written as it is read keeps its name there."""
         if item.influence is Influence.INDIRECT or item.origin not in self._hidden:
             return self._input(item)
         label = self._hidden[item.origin]
@@ -222,7 +223,7 @@ class _Masking:
 
 
 def _reachable(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the starts and everything that edges lead to from them."""
+    """Return the starts and everything that edges lead to from there."""
     reached = set(starts)
     remaining = list(reached)
     while remaining:
@@ -233,7 +234,7 @@ def _reachable(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set
 
 
 def _inverted(edges: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-    """Return the edges reversed: by each end the names that lead to it."""
+    """Return the edges reversed: for each end, the names that lead to it."""
     inverted: dict[str, set[str]] = {}
     for start, ends in edges.items():
         for end in ends:
@@ -248,7 +249,7 @@ def _written(writes: Iterable[Write]) -> Iterator[tuple[str, str]]:
 
 
 def _add_all(inputs: dict[tuple[str, str], InputField], added: Iterable[InputField]) -> None:
-    """Add to `inputs` those that it lacks, by origin and field; a direct one replaces what is there."""
+    """Add inputs by origin and field where they are missing, or where the added input is direct."""
     for item in added:
         node = item.origin, item.name
         if node not in inputs or item.influence is Influence.DIRECT:
@@ -280,7 +281,7 @@ def _sorted_inputs(operation: Operation) -> Operation:
 def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
     """Yield operations with the suffixes `#2`, `#3` of visible names, and of origins, assigned again.
 
-    A suffix shows that another operation, which may be a hidden one, has the same name without it.
+    A suffix reveals another operation, possibly a hidden one, with the same name.
     """
     names = UniqueNames()
     visible = (operation.name for operation in operations if not is_hidden_operation(operation.name))

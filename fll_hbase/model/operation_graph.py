@@ -21,7 +21,7 @@ from fll_hbase.model.operations import (
 )
 
 NodeId: TypeAlias = tuple[str, str]
-"""The name of the operation that a field is an output of, and the name of the field."""
+"""The name of an operation, and the name of a field that is one of its outputs."""
 
 
 GraphKey: TypeAlias = str | NodeId | tuple[NodeId, NodeId] | tuple[NodeId, NodeId, str]
@@ -43,7 +43,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class OperationPath:
-    """All transforms between an ultimate source and a field, or a field and an ultimate destination.
+    """All transforms between an ultimate source and a field, or between a field and an ultimate destination.
 
     Names are in topological order.
     """
@@ -61,8 +61,8 @@ class OperationGraph:
     """The operations and fields upstream or downstream of one field.
 
     `connections` holds the influence of each (from, to, operation); a simple view has `paths` instead, by
-    (from, to). `truncated_by` has the limits, as `limit=value`, that left something out. `failed` are the
-    keys of what failed runs alone have.
+    (from, to). `truncated_by` has the limits, as `limit=value`, that left something out. `failed` has the
+    keys of parts that only failed runs have.
     """
 
     operations: dict[str, Operation]
@@ -74,7 +74,7 @@ class OperationGraph:
 
     @property
     def truncated(self) -> bool:
-        """Whether a limit left something out."""
+        """True if a limit left something out."""
         return bool(self.truncated_by)
 
 
@@ -85,7 +85,7 @@ def upstream_graph(
     indirect: bool = True,
     connections_max: int | None = None,
 ) -> OperationGraph:
-    """Return the graph upstream of a destination field, empty if no Write writes such a field.
+    """Return the graph upstream of a destination field, empty if no Write writes it.
 
     Without `indirect`, indirect inputs are not followed.
     """
@@ -107,7 +107,7 @@ def downstream_graph(
     indirect: bool = True,
     connections_max: int | None = None,
 ) -> OperationGraph:
-    """Return the graph downstream of a source field, with drops and unused outputs.
+    """Return the graph downstream of a source field, including drops and unused outputs.
 
     Without `indirect`, indirect inputs are not followed.
     """
@@ -129,10 +129,10 @@ def merge(
     """Return the union of graphs given newest first, each with its checksum.
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
-    `<name>@<first 8 hex digits of the public checksum>`. The union is truncated before the first graph with
-    which it would have more than `connections_max` connections, or paths that name more transforms in all. It
-    contains all of the newest graph. Graphs beyond are not taken from the iterable. `failed` are the
-    checksums of graphs that failed runs alone have.
+    `<name>@<first 8 hex digits of the public checksum>`. The union always contains the whole newest graph. It
+    is truncated before the first graph with which it would exceed `connections_max` connections, or as many
+    names in paths. No further graphs are then taken from the iterable. `failed` has the checksums of graphs
+    that only failed runs have.
     """
     names = _OperationNames()
     union = _Union()
@@ -160,7 +160,7 @@ class _Walk:
     def __init__(
         self, operations: Iterable[Operation], *, indirect: bool, connections_max: int | None
     ) -> None:
-        """Index the outputs and consumers of the operations; the graph is empty. None means any number."""
+        """Index the outputs and consumers of the operations; the graph is empty. None means no limit."""
         self.operations = {operation.name: operation for operation in operations}
         self._indirect = indirect
         self._connections_max = connections_max
@@ -171,7 +171,8 @@ class _Walk:
         self._consumers: dict[NodeId, list[tuple[Operation, InputField]]] = {}
         for operation in self.operations.values():
             for input_field in dict.fromkeys(inputs_of(operation)):
-                # Origins may be missing: `operations` can be those of one field (row-keys.md, Graph cells).
+                # Origins may be missing: `operations` can belong to one field only (row-keys.md, Graph
+                # cells).
                 self._outputs.get(input_field.origin, {}).setdefault(input_field.name, "")
                 node = input_field.origin, input_field.name
                 self._consumers.setdefault(node, []).append((operation, input_field))
@@ -182,12 +183,12 @@ class _Walk:
         self._truncated = False
 
     def outputs(self, operation: Operation) -> dict[str, str]:
-        """Return name to type of all outputs, with those that are used but not listed."""
+        """Return name to type of all outputs, including those that are used but not listed."""
         return self._outputs[operation.name]
 
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
         """Call `step` on each queued node until none is left or the bound is reached; return the graph."""
-        # Breadth first: a truncated graph contains what is nearest to the field (decision 0008).
+        # Breadth first: a truncated graph contains the parts nearest to the field (decision 0008).
         while self._queue and not self._truncated:
             step(self._queue.popleft())
         limits = frozenset([f"connections_max={self._connections_max}"] if self._truncated else [])
@@ -220,7 +221,7 @@ class _Walk:
                     end = operation.name, name
                     if self._connect((node, end, operation.name), input_field.influence):
                         self.add_node(end)
-            # With an indirect input the Write is shown, but the field is not written to its destination.
+            # An indirect input shows the Write, but the field is not written to its destination.
             elif isinstance(operation, Write) and input_field.influence is Influence.DIRECT:
                 self.add_write(node, operation.destination)
 
@@ -229,7 +230,7 @@ class _Walk:
         self._visited[operation.name] = operation
 
     def add_node(self, node: NodeId) -> None:
-        """Add a node and queue it, unless it was added before. Its source is the dataset of a Read."""
+        """Add a node and queue it, unless it is already there. Its source is the dataset of a Read."""
         if node not in self._nodes:
             producer = self.operations[node[0]]
             source = producer.source if isinstance(producer, Read) else None
@@ -243,11 +244,11 @@ class _Walk:
         self._nodes[node] = replace(previous, destinations=previous.destinations | {destination})
 
     def _follows(self, input_field: InputField) -> bool:
-        """Return whether the walk follows an input: every one, or without `indirect` direct ones alone."""
+        """Return whether the walk follows an input: any input, or without `indirect` only direct inputs."""
         return self._indirect or input_field.influence is Influence.DIRECT
 
     def _connect(self, connection: tuple[NodeId, NodeId, str], influence: Influence) -> bool:
-        """Add a connection, direct if one of its inputs is. Returns False, and truncates, at the maximum."""
+        """Add a connection, direct if one of its inputs is. At the maximum, truncate and return False."""
         if connection not in self._connections:
             if len(self._connections) == self._connections_max:
                 self._truncated = True
@@ -265,20 +266,21 @@ class _OperationNames:
     _assigned: dict[str, dict[object, str]] = field(default_factory=dict)
 
     def assign(self, checksum: str, graph: OperationGraph) -> dict[str, str]:
-        """Return the name of each operation in the union: `name@checksum` if a different one has its name."""
+        """Return each operation's name in the union: `name@checksum` if another operation has its name."""
         names = {}
         for name, operation in graph.operations.items():
             variants = self._assigned.setdefault(name, {})
-            # The checksum, not a number: it identifies the content in which the older operation is.
+            # Use the checksum instead of a number, because it identifies the content of the older operation.
             unique = f"{name}@{checksum[:8]}" if variants else name
             names[name] = variants.setdefault(_identity(operation), unique)
         return names
 
 
 def _identity(operation: Operation) -> object:
-    """Return a key that is equal for two operations of one name which do the same."""
+    """Return a key that is equal for two operations of one name that do the same."""
     return (
-        # Not `==`: a new description of a dataset does not make its READ or WRITE another operation.
+        # Do not use `==`: a new description of a dataset does not make its READ or WRITE a different
+        # operation.
         type(operation).__name__,
         operation.description,
         dataset_of(operation),
@@ -309,12 +311,12 @@ def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
 class _PathUnion:
     """Paths between the same two fields under construction, as a linked list of names.
 
-    Adding a path costs what it has, however long the union is.
+    The work of adding a path follows its own length, not the length of the union.
     """
 
     def __init__(self) -> None:
         self._influence = Influence.INDIRECT
-        # None is both ends.
+        # None is both the start and the end.
         self._previous: dict[str | None, str | None] = {None: None}
         self._next: dict[str | None, str | None] = {None: None}
 
@@ -325,13 +327,13 @@ class _PathUnion:
     def add(self, older: OperationPath) -> int:
         """Add a path and return how many names it adds; the union is direct if one path is.
 
-        A name that the union lacks is inserted before the one that follows it in the path.
+        A name that the union lacks is inserted before the name that follows it in the path.
         """
         if older.influence is Influence.DIRECT:
             self._influence = Influence.DIRECT
         successor: str | None = None
         previous_length = len(self._next)
-        # From the end, so that the successor of a name is in the list when the name is inserted.
+        # Go backwards, so that the successor of a name is in the list when the name is inserted.
         for name in reversed(older.operations):
             if name not in self._next:
                 previous = self._previous[successor]
@@ -354,7 +356,7 @@ class _PathUnion:
 class _Union:
     """A graph under construction, to which graphs are added newest first."""
 
-    # Added to, never copied: of 5,000 contents each may add one operation.
+    # Extended in place, not copied, because each of 5,000 contents may add one operation.
     operations: dict[str, Operation] = field(default_factory=dict)
     nodes: dict[NodeId, Node] = field(default_factory=dict)
     connections: dict[tuple[NodeId, NodeId, str], Influence] = field(default_factory=dict)
@@ -370,14 +372,15 @@ class _Union:
         return size + self._count_missing(older) <= connections_max
 
     def add(self, older: OperationGraph) -> None:
-        """Add what the older graph has and this one lacks. Both write destinations are kept."""
+        """Add what the older graph has and this one lacks, and unite the destinations of writes."""
         for name, operation in older.operations.items():
             self.operations.setdefault(name, operation)
         for connection, influence in older.connections.items():
             self.connections.setdefault(connection, influence)
         for node_id, node in older.nodes.items():
             newest = self.nodes.setdefault(node_id, node)
-            # Type and source of the newest content; destinations of all, which may differ from run to run.
+            # Take type and source from the newest content, but destinations from all contents, because they
+            # may differ between runs.
             if not node.destinations <= newest.destinations:
                 destinations = newest.destinations | node.destinations
                 self.nodes[node_id] = replace(newest, destinations=destinations)
@@ -392,7 +395,7 @@ class _Union:
         return OperationGraph(self.operations, self.nodes, self.connections, paths, limits)
 
     def _count_missing(self, older: OperationGraph) -> int:
-        """Return how many connections, and names in paths, the graph has and this one lacks."""
+        """Return how many connections and path names the graph has and this one lacks."""
         connections = sum(connection not in self.connections for connection in older.connections)
         no_path = _PathUnion()
         return connections + sum(

@@ -1,4 +1,4 @@
-"""Operations by field: for each field of a content the set of operations in its graph, as stored with it."""
+"""Operations by field: the set of operations in the graph of each field, as stored with a content."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of, outputs_of
 
 OPERATIONS_MAX = 10_000
-"""With more operations the graph of a field is computed per query and not stored."""
+"""With more operations, the graph of a field is computed per query and not stored."""
 BITS_MAX = 2**28
-"""Operations times fields of datasets, each as often as it is used: with more, no graphs are stored either.
+"""Maximum of operations times uses of fields. With more, no graphs are stored either.
 
-They are 32 MiB of bits."""
+The maximum is 32 MiB of bits."""
 
 SetsByField: TypeAlias = dict[Dataset, dict[str, int]]
-"""By dataset and field a set of operations: bit n is operation n of those sorted by name."""
+"""By dataset and field, a set of operations as bits: bit n is operation n in the order of names."""
 
 
 class OperationSets(NamedTuple):
@@ -67,7 +67,7 @@ def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByF
 def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
     """Return for each read field the bits of the operations that use it, its READ included."""
     downstream = dict(bit)
-    # Outputs that nothing uses have a graph too: their READ alone.
+    # An unused output also has a graph, which is only its READ.
     by_output: dict[str, dict[str, int]] = {
         operation.name: {output.name: 0 for output in outputs_of(operation)}
         for operation in ordered

@@ -10,7 +10,7 @@ from fll_hbase.model.datasets import Dataset, Field
 
 
 class Influence(Enum):
-    """Direct: values are derived from the input. Indirect: the input decides on rows, groups or order."""
+    """Direct: values are derived from the input. Indirect: the input determines rows, groups or order."""
 
     DIRECT = "direct"
     INDIRECT = "indirect"
@@ -34,8 +34,8 @@ class InputField:
 class Read:
     """Reads fields from a source dataset.
 
-    It is unconfirmed if it was recorded without the right to record in the namespace of the source: then it
-    puts nothing into the catalogue there.
+    A Read is unconfirmed if it was recorded without the right to record in the source's namespace. It then
+    adds nothing to the catalogue there.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Read:
     source: Dataset
     source_description: str
     outputs: tuple[Field, ...]
-    # Who recorded it does not change lineage: in answers it is the same operation.
+    # Confirmation does not change lineage, so answers treat both as the same operation.
     is_unconfirmed: bool = field(default=False, compare=False)
 
 
@@ -62,8 +62,8 @@ class Write:
     """Writes fields to a destination dataset, each under its own name.
 
     `unknown_origins` are the READs to which it is related in an unknown way. None states nothing: then a
-    WRITE without inputs is related to all READs of its run, and a READ without fields to all WRITEs. Once one
-    WRITE of a run states them, no others of the run are related so.
+    WRITE without inputs is related to all READs of its run, and a READ without fields to all WRITEs. If one
+    WRITE of a run states its unknown origins, only the stated relations exist in that run.
     """
 
     name: str
@@ -79,7 +79,7 @@ Operation: TypeAlias = Read | Transform | Write
 
 def type_of(operation: Operation) -> str:
     """Return READ, TRANSFORM or WRITE: the `type` in documents, answers and stored operations."""
-    # The names of the three classes are stored: renaming one would change every checksum.
+    # The names of the three classes are stored, so renaming one would change every checksum.
     return type(operation).__name__.upper()
 
 

@@ -15,7 +15,7 @@ NEVER_MS = 0
 class RetentionPolicy:
     """Cut-offs in milliseconds since 1970: runs that started earlier are expired.
 
-    The cut-off of a dataset has priority over that of its namespace, and that over the default.
+    The cut-off of a dataset takes precedence over its namespace's, which takes precedence over the default.
     """
 
     default_ms: int = NEVER_MS
@@ -23,11 +23,11 @@ class RetentionPolicy:
     datasets_ms: Mapping[Dataset, int] = field(default_factory=dict)
 
     def cutoff_ms(self, dataset: Dataset) -> int:
-        """Return the cut-off of a dataset: its own, else that of its namespace, else the default."""
+        """Return the cut-off of a dataset: its own, its namespace's, or the default."""
         return self.datasets_ms.get(dataset, self._namespace_cutoff_ms(dataset.namespace))
 
     def merged(self, other: RetentionPolicy) -> RetentionPolicy:
-        """Return the policy with the later cut-off of both for every dataset."""
+        """Return the policy with the later of both cut-offs for every dataset."""
         names = self.namespaces_ms.keys() | other.namespaces_ms.keys()
         datasets = self.datasets_ms.keys() | other.datasets_ms.keys()
         return RetentionPolicy(
@@ -37,5 +37,5 @@ class RetentionPolicy:
         )
 
     def _namespace_cutoff_ms(self, namespace: str) -> int:
-        """Return the cut-off of the datasets of a namespace that have none of their own."""
+        """Return the cut-off for datasets of a namespace without a cut-off of their own."""
         return self.namespaces_ms.get(namespace, self.default_ms)

@@ -1,8 +1,8 @@
-"""Stored OpenLineage events of a run, and their merge: they arrive late, repeated and in any order.
+"""Stored OpenLineage events of a run, and their merge: events arrive late, repeatedly and in any order.
 
-An event is stored as its time and type, the digest of its lineage (the same in every run of a daily job) and
-the digest of its facts about the run. Of each kind of facet the latest one is valid, and a later event
-without it removes nothing.
+An event is stored as its time and type, the digest of its lineage, and the digest of its facts about the run.
+The lineage is usually the same in every run of a daily job. The latest facet of each kind is valid; a later
+event without it removes nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNKNOWN_JOB = "unknown"
 """The job name that agents send until they know the real one."""
 
 DEFAULT_RUN_TYPE = "OPENLINEAGE"
-"""The type of a run of which no event has a type."""
+"""The type of a run whose events have none."""
 
 
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -51,19 +51,19 @@ class EventType(Enum):
     FAIL = "FAIL"
 
 
-# In order of priority: the Spark agent sends a COMPLETE 9 ms after a FAIL (decision 0012).
+# In order of priority, because the Spark agent sends a COMPLETE 9 ms after a FAIL (decision 0012).
 _END_STATES = {EventType.FAIL: State.FAIL, EventType.ABORT: State.ABORT, EventType.COMPLETE: State.COMPLETE}
 _RANKS = {event_type: rank for rank, event_type in enumerate(EventType)}
 
 
-# The structs below are stored as arrays: the order of their members is part of the row format. A new member
-# goes last and has a default, with which msgspec fills up the shorter arrays of older rows.
+# The structs below are stored as arrays, so the order of their members is part of the row format. Add a new
+# member at the end, with a default: msgspec uses it for the shorter arrays of older rows.
 
 
 class InputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
     """A source field; `dataset_index` is a position in `EventLineage.datasets`.
 
-    `kind` is that of an indirect input, `transformation` describes how the field was used.
+    `kind` is set for indirect inputs; `transformation` describes how the field was used.
     """
 
     dataset_index: int
@@ -81,7 +81,7 @@ class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """The facets of one dataset in an event. None means an absent facet, which differs from an empty one."""
+    """The facets of one dataset in an event. None means an absent facet, not an empty one."""
 
     dataset_index: int
     written: bool
@@ -118,9 +118,9 @@ class _Job(msgspec.Struct, frozen=True, array_like=True):
 
 
 class EventRunFacts(msgspec.Struct, frozen=True, array_like=True):
-    """The facts of an event about its run alone.
+    """The facts of an event about its run only.
 
-    `physical_names` are triples of namespace, name and physical name, of datasets that a name rule renamed.
+    `physical_names` are triples of namespace, name and physical name, for datasets that a name rule renamed.
     """
 
     parent: tuple[str, str, str] | None = None
@@ -144,7 +144,7 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class IncomingEvent:
-    """An event to be recorded: its run and program, and the encoded bodies by their digests."""
+    """An event to record: its run and program, and the encoded bodies by their digests."""
 
     run: str
     event: RunEvent
@@ -154,7 +154,7 @@ class IncomingEvent:
 
 
 def standard_run_id(run: str) -> str:
-    """Return the id of a run as events are stored with it: a UUID in lower case, any other text as it is."""
+    """Return a run id as stored with events: a UUID in lower case, any other text unchanged."""
     return run.lower() if _UUID.fullmatch(run) else run
 
 
@@ -162,7 +162,7 @@ def make_event(
     run: str, time_ms: int, event_type: EventType, lineage: EventLineage, facts: EventRunFacts
 ) -> IncomingEvent:
     """Encode an event of a run."""
-    # Two bodies: the same lineage every night is stored once, facts differ in each run (decision 0012).
+    # Two bodies: equal lineage of every night is stored once, while facts differ in each run (decision 0012).
     texts = [_encode_lineage(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
     event = RunEvent(time_ms, event_type, *digests)
@@ -173,19 +173,19 @@ def make_event(
 
 
 def _encode_lineage(lineage: EventLineage) -> bytes:
-    """Return the body of a lineage, without its last member where that is empty."""
-    # Bodies of before there was such a member keep their digests.
+    """Return the body of a lineage, without its last member if that is empty."""
+    # Bodies of earlier releases, without this member, keep their digests.
     text = msgspec.json.encode(lineage)
     return text if lineage.unconfirmed else text.removesuffix(_NONE_UNCONFIRMED) + b"]"
 
 
 def decode_lineage(text: bytes) -> EventLineage:
-    """Return the lineage of a stored event body. Raises CorruptRow if it is not one."""
+    """Return the lineage of a stored event body. Raises CorruptRow for any other body."""
     return _decode(text, EventLineage)
 
 
 def decode_run_facts(text: bytes) -> EventRunFacts:
-    """Return the facts of a stored event body. Raises CorruptRow if it is not one."""
+    """Return the facts of a stored event body. Raises CorruptRow for any other body."""
     return _decode(text, EventRunFacts)
 
 
@@ -193,26 +193,26 @@ def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
     """Return events sorted by time, type and digests: the order in which they are merged."""
     return sorted(
         events,
-        # Digests last, so that every writer merges events of the same time and type in the same order.
+        # Digests last, so that every writer merges events of equal time and type in the same order.
         key=lambda event: (event.time_ms, _RANKS[event.type], event.lineage_digest, event.facts_digest),
     )
 
 
 def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
-    """Return the merge of the lineages of a run's events, given oldest first: the latest facets are valid."""
-    # The Spark agent sends `unknown` until it knows the job, so any other name is better, even an older one.
+    """Merge the lineages of a run's events, given oldest first: the latest facets are valid."""
+    # The Spark agent sends `unknown` until it knows the job, so prefer any other name, even if older.
     with_job = [lineage for lineage in lineages if lineage.job != UNKNOWN_JOB] or lineages
     datasets = sorted({dataset for lineage in lineages for dataset in lineage.datasets})
     index_of = {dataset: index for index, dataset in enumerate(datasets)}
     mentions: dict[tuple[int, bool], DatasetMention] = {}
     for lineage in lineages:
-        # Each body counts datasets in its own list: positions are comparable only in the merged one.
+        # Each body numbers datasets in its own list, so positions are comparable only after remapping.
         positions = [index_of[dataset] for dataset in lineage.datasets]
         for later in remap_all(lineage.mentions, positions):
             key = later.dataset_index, later.written
             mentions[key] = _merge_mentions(mentions[key], later) if key in mentions else later
     newest_first = lineages[::-1]
-    # Whoever may record in its namespace confirms a source for the whole run.
+    # An event with the right to record in a source's namespace confirms the source for the whole run.
     confirmed = {name for lineage in lineages for name in lineage.datasets if name not in lineage.unconfirmed}
     unconfirmed = {name for lineage in lineages for name in lineage.unconfirmed}
     return EventLineage(
@@ -248,8 +248,8 @@ def program_run(
 def namespace_of_program(bodies: Sequence[tuple[bytes, bytes]]) -> str:
     """Return the namespace that `program_run` gives a run.
 
-    `bodies` are those of lineage and facts of each of its sorted events. Of a lineage, which may be large,
-    only the job is decoded. Raises CorruptRow.
+    `bodies` are the lineage and facts of each of its sorted events. A lineage may be large, so only its job
+    is decoded. Raises CorruptRow.
     """
     facts = [decode_run_facts(body) for _, body in bodies]
     program = next((item.program for item in reversed(facts) if item.program), None)
@@ -263,8 +263,8 @@ def namespace_of_program(bodies: Sequence[tuple[bytes, bytes]]) -> str:
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
     """Return the start of a run, in milliseconds since 1970, and its state. At least one event is given.
 
-    It starts at its first START, or without one at its first event. FAIL has priority over ABORT, ABORT over
-    COMPLETE, wherever they are. Without any of them the run is RUNNING.
+    A run starts at its first START, or at its first event without one. FAIL has priority over ABORT, and
+    ABORT over COMPLETE, in any position. Without any of them the run is RUNNING.
     """
     starts = [event.time_ms for event in events if event.type is EventType.START]
     types = [event.type for event in events]
@@ -273,18 +273,18 @@ def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
 
 
 def remap_all(mentions: Iterable[DatasetMention], positions: Sequence[int]) -> Iterable[DatasetMention]:
-    """Return the mentions with their dataset indexes in another list; `positions` maps old to new ones."""
+    """Return the mentions with dataset indexes of another list; `positions` maps old indexes to new ones."""
     if positions == list(range(len(positions))):
         return mentions
     return [remap_positions(mention, positions) for mention in deadline.watched(mentions)]
 
 
 def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> DatasetMention:
-    """Return the mention with its dataset indexes in another list; `positions` maps old to new ones."""
+    """Return the mention with dataset indexes of another list; `positions` maps old indexes to new ones."""
 
     def remap(inputs: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
         """Return the inputs with new dataset indexes, sorted."""
-        # Half the time of msgspec.structs.replace: an event may have a hundred thousand inputs.
+        # Takes half the time of msgspec.structs.replace: an event may have a hundred thousand inputs.
         return tuple(
             sorted(
                 InputColumn(
@@ -310,9 +310,9 @@ def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> Datase
 
 
 def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> str:
-    """Return the name of the application: that of the parent job, or the job's own without a parent.
+    """Return the name of the application: the parent job's name, or the job's own without a parent.
 
-    If the parent's name is not known, it is the job's own up to the first dot.
+    If the parent's name is unknown, return the job's own name up to the first dot.
     """
     if parent is None:
         return lineage.job
@@ -329,7 +329,7 @@ def _decode(text: bytes, shape: type[Shape]) -> Shape:
 
 
 def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMention:
-    """Merge two mentions of a dataset: the later wins, but columns may be kept, and aliases unite."""
+    """Merge two mentions of a dataset: the later one wins, but columns may be kept, and aliases unite."""
     fields = earlier.fields if later.fields is None else later.fields
     # Columns and inputs of the whole dataset come from one facet, so they are replaced together.
     has_priority = later.columns is not None and (
@@ -350,15 +350,15 @@ def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMe
 
 
 def has_numbered_columns(mention: DatasetMention) -> bool:
-    """Return whether any column of an output has a number for its name, such as `_0`."""
+    """Return whether any output column has a number for its name, such as `_0`."""
     return any(_NUMBER.fullmatch(column.name) for column in mention.columns or ())
 
 
 def has_misnamed_columns(mention: DatasetMention) -> bool:
-    """Return whether a column of an output is missing in its schema, letter case aside.
+    """Return whether an output column is missing from its schema, ignoring case.
 
-    False without a schema. Clients that read the SQL of an INSERT name columns as the query does, though they
-    are written by position.
+    Returns False without a schema. Clients that parse the SQL of an INSERT name columns as the query does,
+    although values are written by position.
     """
     return _are_misnamed(mention.columns, mention.fields)
 
@@ -366,7 +366,7 @@ def has_misnamed_columns(mention: DatasetMention) -> bool:
 def _are_misnamed(
     columns: tuple[OutputColumn, ...] | None, fields: tuple[tuple[str, str], ...] | None
 ) -> bool:
-    """Return whether a column is not among the known fields of its dataset, in any case."""
+    """Return whether a column is missing from the known fields of its dataset, ignoring case."""
     if not columns or not fields:
         return False
     names = {name.casefold() for name, _ in fields}
@@ -376,7 +376,7 @@ def _are_misnamed(
 def _goes_before(
     later: DatasetMention, earlier: DatasetMention, fields: tuple[tuple[str, str], ...] | None
 ) -> bool:
-    """Return whether the columns of the later mention replace those of the earlier one.
+    """Return whether the columns of the later mention replace the earlier ones.
 
     Columns given by an event win over columns derived from SQL, unless only the latter are `fields` of the
     dataset. Numbered columns lose to both. Among equals the later mention wins.
@@ -391,6 +391,6 @@ def _goes_before(
 
 
 def _is_derived(mention: DatasetMention) -> bool:
-    """Return whether columns are derived from SQL; every input of such columns says so."""
+    """Return whether columns are derived from SQL, which every input of such columns says."""
     inputs = (item for column in mention.columns or () for item in column.inputs)
     return next((item.transformation.startswith(DERIVED) for item in inputs), False)

@@ -12,7 +12,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 
 
 class State(Enum):
-    """The state of a run; the values are stored and are those of the REST contract."""
+    """The state of a run; the values are stored, and equal the values of the REST contract."""
 
     RUNNING = "RUNNING"
     COMPLETE = "COMPLETE"
@@ -21,7 +21,7 @@ class State(Enum):
 
     @property
     def failed(self) -> bool:
-        """Whether the run failed or was aborted: queries exclude it by default."""
+        """True if the run failed or was aborted; queries exclude such runs by default."""
         return self in (State.FAIL, State.ABORT)
 
 
@@ -31,8 +31,8 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.A
 class RunKey(NamedTuple):
     """Identifies a stored run: its id, and the namespace in which it is unique, "" for all namespaces.
 
-    All namespaces share UUIDs, by which events are merged whatever job they name, and the ids of runs that an
-    earlier release recorded, until a repair of the store moves these runs.
+    All namespaces share UUIDs, because events are merged by UUID whatever job they name. They also share the
+    ids of runs that an earlier release recorded, until a repair of the store moves these runs.
     """
 
     run: str
@@ -50,7 +50,7 @@ def run_key(run: str, namespace: str) -> RunKey:
 
 
 class ProgramId(NamedTuple):
-    """The identity of a program over all of its runs and versions."""
+    """The identity of a program across all of its runs and versions."""
 
     namespace: str
     application: str
@@ -64,7 +64,7 @@ class ProgramId(NamedTuple):
 class ProgramRun:
     """One run of a program; `run` is its id, see `RunKey`, and `start_ms` counts from 1970.
 
-    `details` is JSON as `encode_details` writes it: facts of the run that are not part of its lineage.
+    `details` is JSON from `encode_details`: facts of the run that are not part of its lineage.
     """
 
     namespace: str
@@ -79,7 +79,7 @@ class ProgramRun:
 
     @property
     def program_id(self) -> ProgramId:
-        """Return the identity of the run's program, which has no version and type."""
+        """Return the identity of the run's program, which excludes version and type."""
         return ProgramId(self.namespace, self.application, self.program)
 
 
@@ -87,7 +87,7 @@ class ProgramRun:
 class RecordedRun:
     """A run with its lineage: the result of reading a document, and the input of the store.
 
-    With `replaces_others` it is recorded even if another program recorded the run id, and replaces that run.
+    With `replaces_others`, it replaces a run of the same id that another program recorded.
     """
 
     run: ProgramRun
@@ -96,7 +96,7 @@ class RecordedRun:
 
 
 def encode_details(**facts: Any) -> str:
-    """Encode facts of a run as one line of JSON with sorted members; empty ones are left out."""
-    # Empty ones omitted and members sorted: a repeated document must be equal byte for byte to add no cell.
+    """Encode facts of a run as one line of JSON with sorted members, leaving out empty ones."""
+    # A repeated document must be equal byte for byte to add no cell.
     details = {name: fact for name, fact in facts.items() if fact}
     return json.dumps(details, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if details else ""

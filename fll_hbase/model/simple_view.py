@@ -1,8 +1,8 @@
 """Simple views, from ultimate sources to ultimate destinations of a field.
 
 All outputs of a transform share its inputs, so paths are followed from operation to operation, never from
-field to field: a path costs as much as its operations and their connections. All paths are bounded: those of
-a chain of which each operation is written name the square of the operations together.
+field to field. The work for a path follows its operations and their connections. All paths together are
+bounded: in a chain whose every operation is written, they would name the square of its operations.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def upstream_simple_view(
 ) -> OperationGraph:
     """Return the ultimate sources of a destination field with the transforms on any path from each.
 
-    The paths name at most `connections_max` transforms in all, or there is one path alone; about `steps_max`
-    connections are followed. `truncated_by` names the limit if there are more.
+    The paths name at most `connections_max` transforms in all, except that one path is always included. About
+    `steps_max` connections are followed. `truncated_by` names the limit if there are more.
     """
     steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
@@ -51,9 +51,9 @@ def upstream_simple_view(
         view.add_operations([write.name, *reachable])
         view.add_node(end, write.destination)
         for source, (influence, consumers) in steps.source_inputs(reachable).items():
-            # A field that a Write takes from a READ unchanged has no transform on its way, so no path.
+            # A field that a Write takes unchanged from a READ has no transform on its way, and so no path.
             if source != end:
-                # On a path is what both ends reach; listing each path could take exponential time.
+                # A path consists of what both ends reach; listing each path could take exponential time.
                 between = steps.reachable_within(reachable, consumers, steps.consumers)
                 if not view.add_path((source, end), between, influence):
                     break
@@ -71,7 +71,7 @@ def downstream_simple_view(
 ) -> OperationGraph:
     """Return the ultimate destinations of a source field with the transforms on any path to each.
 
-    The limits are those of `upstream_simple_view`. Empty if no Read reads the field.
+    The limits are the same as for `upstream_simple_view`. The result is empty if no Read reads the field.
     """
     steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
@@ -93,7 +93,7 @@ def downstream_simple_view(
 
 
 def input_influences(operation: Operation) -> dict[NodeId, Influence]:
-    """Return the influence of each input by origin and field; direct if one is both."""
+    """Return the influence of each input by origin and field; direct if the input is both."""
     influences: dict[NodeId, Influence] = {}
     for field in inputs_of(operation):
         node = field.origin, field.name
@@ -105,11 +105,11 @@ def input_influences(operation: Operation) -> dict[NodeId, Influence]:
 class Steps:
     """The inputs and consumers of each operation, with their influences.
 
-    `origins` and `consumers` connect transforms alone. Without `indirect`, indirect inputs are left out.
+    `origins` and `consumers` connect only transforms. Without `indirect`, indirect inputs are left out.
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
-        """Index the operations of a content, or of some of its fields. Nothing is followed yet."""
+        """Index the operations of a content, or of some of its fields, without following any."""
         self.operations = {operation.name: operation for operation in operations}
         self.origins: dict[str, _Influences] = {name: {} for name in self.operations}
         self.consumers: dict[str, _Influences] = {name: {} for name in self.operations}
@@ -117,11 +117,12 @@ class Steps:
         self._consumers_of: dict[NodeId, _Influences] = {}
         self._used: set[NodeId] = set()
         self._types: dict[str, dict[str, str]] = {}
-        # How many connections of operations were followed so far, a measure of the work.
+        # The number of connections followed so far, as a measure of the work.
         self.followed = 0
         for operation in self.operations.values():
             inputs = input_influences(operation)
-            # Before indirect inputs are left out: a field that is only used indirectly is a source field too.
+            # Done before indirect inputs are left out, since a field used only indirectly is also a source
+            # field.
             self._used.update(inputs)
             if not indirect:
                 inputs = {node: kind for node, kind in inputs.items() if kind is Influence.DIRECT}
@@ -135,11 +136,11 @@ class Steps:
                         _strengthen(self.consumers[node[0]], operation.name, influence)
 
     def inputs_of(self, name: str) -> dict[NodeId, Influence]:
-        """Return the influence of each input of an operation; direct if one is both."""
+        """Return the influence of each input of an operation; direct if the input is both."""
         return self._inputs[name]
 
     def writes_of(self, target: DatasetField) -> Iterator[tuple[Write, str]]:
-        """Yield the Writes of a destination field, each with an origin that the field comes from."""
+        """Yield each Write of a destination field with each origin of the field there."""
         for operation in self.operations.values():
             if isinstance(operation, Write) and operation.destination == target.dataset:
                 for (origin, name), influence in self._inputs[operation.name].items():
@@ -147,7 +148,7 @@ class Steps:
                         yield operation, origin
 
     def reads_of(self, origin: DatasetField) -> Iterator[Read]:
-        """Yield the Reads of a source field, also those that do not list it but whose consumers use it."""
+        """Yield the Reads of a source field, including unlisted outputs that consumers use."""
         for operation in self.operations.values():
             if isinstance(operation, Read) and operation.source == origin.dataset:
                 listed = origin.name in {output.name for output in operation.outputs}
@@ -155,14 +156,14 @@ class Steps:
                     yield operation
 
     def consumers_of(self, node: NodeId) -> _Influences:
-        """Return the transforms that have one field as input, with its influence on each."""
+        """Return the transforms that have a field as input, with its influence on each."""
         consumers = self._consumers_of.get(node, {})
         return {
             name: kind for name, kind in consumers.items() if isinstance(self.operations[name], Transform)
         }
 
     def consumers_within(self, node: NodeId, names: Mapping[str, Influence]) -> list[str]:
-        """Return the transforms of `names` that have one field as input; at the cost of the fewer of both."""
+        """Return the transforms of `names` that have a field as input; the work follows the smaller set."""
         consumers = self._consumers_of.get(node, {})
         if len(names) < len(consumers):
             return [name for name in names if node in self._inputs[name]]
@@ -171,8 +172,9 @@ class Steps:
     def reachable_operations(
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
     ) -> _Influences:
-        """Return every operation reachable from `starts`; direct if one path to it has direct steps alone."""
-        # Direct steps first: an operation with a direct path stays direct, however many indirect ones follow.
+        """Return every operation reachable from `starts`; direct if one path to it has only direct steps."""
+        # Follow direct steps first: an operation with a direct path stays direct, even if indirect ones
+        # follow.
         reached: _Influences = {name: kind for name, kind in starts.items() if kind is Influence.DIRECT}
         _spread(reached, steps, through=Influence.DIRECT)
         for name in starts:
@@ -184,9 +186,10 @@ class Steps:
     def reachable_within(
         self, names: Container[str], starts: Iterable[str], steps: Mapping[str, Mapping[str, Influence]]
     ) -> set[str]:
-        """Return the operations of `names` reachable from `starts`, which belong to it.
+        """Return the operations of `names` reachable from `starts`, which are among `names`.
 
-        Takes time by the size of the result, if all of `names` lead to one operation: then these do, too.
+        If all of `names` lead to one operation, the results do too, and the work follows the size of the
+        result.
         """
         reached = set(starts)
         pending = list(reached)
@@ -217,7 +220,7 @@ class Steps:
     def writes_reached(
         self, start: NodeId, reachable: Mapping[str, Influence]
     ) -> Iterator[tuple[NodeId, _Influences]]:
-        """Yield the start field, and each field of the reachable operations, with the Writes that take it."""
+        """Yield the start field and each field of the reachable operations, with the Writes that take it."""
         self.followed += len(self._consumers_of)
         for node, consumers in self._consumers_of.items():
             if node == start or node[0] in reachable:
@@ -231,7 +234,7 @@ class Steps:
         """Return the type of a field, or "" if its operation does not list it."""
         types = self._types.get(node[0])
         if types is None:
-            # Of two outputs with one name the last is valid, as in `operation_graph`.
+            # If two outputs share a name, the last one is valid, as in `operation_graph`.
             types = {output.name: output.type for output in outputs_of(self.operations[node[0]])}
             self._types[node[0]] = types
         return types.get(node[1], "")
@@ -240,7 +243,7 @@ class Steps:
 def _spread(
     reached: _Influences, steps: Mapping[str, Mapping[str, Influence]], *, through: Influence
 ) -> None:
-    """Add all operations reachable by steps that are direct, or by any if `through` is indirect."""
+    """Add all operations reachable by direct steps, or by any steps if `through` is indirect."""
     # A list instead of recursion: chains of operations can exceed Python's recursion limit.
     pending = list(reached)
     while pending:
@@ -251,7 +254,7 @@ def _spread(
 
 
 def _strengthen(influences: _Influences, name: str, influence: Influence) -> None:
-    """Set the influence of a name, unless it is direct already."""
+    """Set the influence of a name, unless it is already direct."""
     if influences.get(name) is not Influence.DIRECT:
         influences[name] = influence
 
@@ -264,22 +267,22 @@ class _View:
         self._connections_max = connections_max
         self._steps_max = steps_max
         self._truncated_by: set[str] = set()
-        # In all paths; `operations` may have them many times.
+        # Counts the names in all paths, in which an operation may occur many times.
         self._names = 0
         self._nodes: dict[NodeId, Node] = {}
         self._paths: dict[tuple[NodeId, NodeId], OperationPath] = {}
         self._operations: dict[str, Operation] = {}
-        # Sorted once: each path would sort the inputs of its operations, which may be many, again.
+        # Sort once: otherwise each path would again sort the inputs of its operations, which may be many.
         ordered = topology.sort_operations(list(steps.operations.values()))
         self._ranks = {operation.name: rank for rank, operation in enumerate(ordered)}
 
     def add_operations(self, names: Iterable[str]) -> None:
-        """Add the operations of these names to the view."""
+        """Add the named operations to the view."""
         for name in names:
             self._operations[name] = self._steps.operations[name]
 
     def add_node(self, node: NodeId, *destinations: Dataset) -> None:
-        """Add a field with its operation, and unite `destinations` with those that it has in the view."""
+        """Add a field with its operation, and add `destinations` to its destinations in the view."""
         self.add_operations([node[0]])
         producer = self._steps.operations[node[0]]
         source = producer.source if isinstance(producer, Read) else None
@@ -295,7 +298,7 @@ class _View:
             self.add_node(node, *destinations)
 
     def add_path(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> bool:
-        """Add a path and return True; False beyond a limit, but there is one path at least."""
+        """Add a path and return True, or return False beyond a limit. The first path is always added."""
         ordered = sorted(between, key=self._ranks.__getitem__)
         self._names += len(ordered)
         if self._paths:
@@ -307,7 +310,7 @@ class _View:
         return True
 
     def is_cut(self) -> bool:
-        """Return whether a path was left out, or the limit of steps is exceeded, which is then noted."""
+        """Return whether a path was left out, or the limit of steps was exceeded, and note that limit."""
         if self._steps_max is not None and self._steps.followed > self._steps_max:
             self._truncated_by.add(f"steps_max={self._steps_max}")
         return bool(self._truncated_by)

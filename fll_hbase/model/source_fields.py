@@ -1,4 +1,4 @@
-"""The source fields of each destination field of a field map, resolved from its copied and derived fields."""
+"""The source fields of each destination field of a field map, from its copied and derived fields."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ E = TypeVar("E", CopiedFields, DerivedFields)
 
 
 class SourceFields:
-    """The source fields, of a range of positions, that lead to each destination."""
+    """The source fields within a range of positions that lead to each destination."""
 
     def __init__(self, field_map: FieldMap, positions: range) -> None:
-        """Prepare to resolve the fields of a map. Only source fields at `positions` are returned."""
+        """Prepare to resolve the fields of a map, returning only source fields at `positions`."""
         self.field_map = field_map
         self._positions = positions
         self._resolver = FieldSetResolver(field_map.sets, positions)
@@ -27,16 +27,16 @@ class SourceFields:
 
     @property
     def steps(self) -> int:
-        """How many sets were entered so far."""
+        """The number of sets entered so far."""
         return self._resolver.steps
 
     def by_field(
         self, destination: Dataset | None, *, names: Collection[str] | None = None
     ) -> Iterator[tuple[str | None, Members]]:
-        """Yield each field of a destination, in order of its name, with the source fields that lead to it.
+        """Yield each field of a destination, in name order, with the source fields that lead to it.
 
-        Only those of `names`, if they are given. For the destination None yield the dropped fields, with None
-        as the name. A field that several Writes write may have members that are direct and indirect.
+        With `names`, yield only these fields. For the destination None, yield the dropped fields with None as
+        the name. A field that several Writes write may have members that are both direct and indirect.
         """
         if destination is None:
             yield from ((None, self._resolver.members(number)) for number in self._numbers(None))
@@ -48,7 +48,7 @@ class SourceFields:
             yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
 
     def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
-        """Return the positions of the fields that influence a destination as a whole, sorted, () for None."""
+        """Return the sorted positions of the fields that influence a destination as a whole, () for None."""
         number = self._dataset_wide.get(destination) if destination else None
         return self._resolver.members(number).indirect if number is not None else ()
 
@@ -72,7 +72,7 @@ class SourceFields:
         return [entry.number for entry in self._derived.get(destination, ())]
 
     def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
-        """Return, by copied field of a destination, the positions of its sources that are in the range."""
+        """Return, by copied field of a destination, the positions of its sources within the range."""
         positions: dict[str, list[int]] = {}
         for entry in self._copied.get(destination, ()):
             for name, position in zip(entry.fields, entry.positions, strict=True):
@@ -94,7 +94,7 @@ class SourceFields:
         members = [self._resolver.members(number) for number in numbers]
         if len(members) == 1 and not positions:
             return members[0]
-        # Of several Writes: united, so that no edge is repeated.
+        # Several Writes may have the same sources: unite them, so that no edge is repeated.
         return Members(
             tuple(sorted({*positions, *chain.from_iterable(item.direct for item in members)})),
             tuple(sorted(set(chain.from_iterable(item.indirect for item in members)))),
@@ -102,7 +102,7 @@ class SourceFields:
 
 
 def _by_destination(entries: Iterable[E]) -> dict[Dataset, list[E]]:
-    """Return the entries grouped by destination, in their order."""
+    """Return the entries grouped by destination, keeping their order."""
     grouped: dict[Dataset, list[E]] = {}
     for entry in entries:
         grouped.setdefault(entry.destination, []).append(entry)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from fll_hbase.model.datasets import DatasetField
 
-# The units of `now` arithmetic, months and years; nine digits of weeks are beyond every start of a run.
+# The units of `now` arithmetic, plus months and years; nine digits of weeks exceed every start of a run.
 _MAX_AGE = re.compile(r"([0-9]{1,9})([smhdwy]|mo)", re.ASCII)
 
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -36,16 +36,16 @@ class FieldTag:
 
 @dataclass(frozen=True, slots=True)
 class MaxAge:
-    """The greatest age of data: the text of a policy, such as `90d`, and its milliseconds or months."""
+    """The maximum age of data: the text of a policy, such as `90d`, and its milliseconds or months."""
 
     text: str
     milliseconds: int
     months: int = 0
 
     def before_ms(self, now_ms: int) -> int:
-        """Return the time that long before another one, both in milliseconds since 1970; 0 at the earliest.
+        """Return the time this long before `now_ms`, both in milliseconds since 1970; 0 at the earliest.
 
-        Months are those of the calendar in UTC: one before 31 March is the last day of February.
+        Months are calendar months in UTC: one month before 31 March is the last day of February.
         """
         if not self.months:
             return max(now_ms - self.milliseconds, 0)
@@ -61,8 +61,8 @@ class MaxAge:
 class AgePolicy:
     """How long the data of a field, or anything derived from it, may live.
 
-    It applies to all fields with `tag`, or to `field`; the other one is empty or None. `at_ms` is when it was
-    put, in milliseconds since 1970.
+    A policy applies to all fields with `tag`, or to `field`; the other one is empty or None. `at_ms` is when
+    the policy was put, in milliseconds since 1970.
     """
 
     name: str
@@ -74,7 +74,7 @@ class AgePolicy:
 
     @property
     def namespace(self) -> str:
-        """The namespace in which the name is unique: that of the field, or "" for policies on tags."""
+        """The namespace in which the name is unique: the field's, or "" for policies on tags."""
         return self.field.dataset.namespace if self.field else ""
 
 

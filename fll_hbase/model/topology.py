@@ -1,7 +1,7 @@
 """Topological order and cycles of a directed graph of names, without recursion.
 
-A graph is a mapping of each name to its origins: the names that have to come before it. Origins that are not
-names of the graph themselves are ignored, so that a part of a graph can be sorted too.
+A graph maps each name to its origins: the names that must come before it. Origins that are not names of the
+graph are ignored, so that a part of a graph can be sorted too.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from fll_hbase.runtime.errors import FieldError, InvalidLineage
 def topological_sort(
     origins: Mapping[str, Iterable[str]], *, rank: Callable[[str], int] = lambda _: 0
 ) -> list[str]:
-    """Return the names, each after all its origins. Where several may be next, by `rank`, then by name.
+    """Return the names, each after all its origins. Ties are ordered by `rank`, then by name.
 
-    Names on a cycle, and those that come after one, are left out.
+    Names on a cycle, and names after one, are left out.
     """
     graph = _without_unknown(origins)
     consumers = _consumers(graph)
     missing = {name: len(names) for name, names in graph.items()}
     ready = [(rank(name), name) for name, count in missing.items() if count == 0]
-    # A heap, so that the order depends on ranks and names only: it is visible in answers.
+    # A heap makes the order depend only on ranks and names, since answers show it.
     heapify(ready)
     ordered = []
     while ready:
@@ -41,23 +41,23 @@ def topological_sort(
 def cycles(origins: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
     """Yield the sorted names of each strongly connected component that is a cycle (Kosaraju's algorithm).
 
-    Those are names that are origins of each other, directly or not, or one name that is its own origin.
+    The names of a cycle are origins of each other, directly or not; a single name is its own origin.
     """
     graph = _without_unknown(origins)
     visited: set[str] = set()
     finished = [name for root in deadline.watched(graph) for name in _postorder(root, graph, visited)]
     consumers = _consumers(graph)
     visited = set()
-    # Second pass of Kosaraju: over the reversed graph, beginning with the name that was finished last.
+    # Second pass of Kosaraju: over the reversed graph, starting with the name that finished last.
     for root in deadline.watched(finished[::-1]):
         component = list(_postorder(root, consumers, visited))
-        # A single name is a component as well, but a cycle only if it is its own origin.
+        # A single name is also a component, but a cycle only if it is its own origin.
         if len(component) > 1 or (component and root in graph[root]):
             yield tuple(sorted(component))
 
 
 def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
-    """Return the graph of operations: per name the names of those whose fields are its inputs."""
+    """Return the graph of operations: each name with the operations whose fields are its inputs."""
     origins: dict[str, set[str]] = {}
     for operation in deadline.watched(operations):
         origins.setdefault(operation.name, set()).update(field.origin for field in inputs_of(operation))
@@ -65,7 +65,7 @@ def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
 
 
 def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Return the operations, each after all its origins, and by name where the order is free.
+    """Return the operations, each after all its origins, with ties in name order.
 
     Raises InvalidLineage if operations feed one another in a cycle.
     """
@@ -80,7 +80,7 @@ def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
 
 
 def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str]) -> Iterator[str]:
-    """Yield the names reachable from `root` not `visited` yet, each after those reachable from it."""
+    """Yield the names reachable from `root` and not yet `visited`, each after the names reachable from it."""
     if root in visited:
         return
     visited.add(root)
@@ -98,7 +98,7 @@ def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str])
 
 
 def _without_unknown(origins: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-    """Return the graph with names sorted and without origins that are not names of it."""
+    """Return the graph with sorted names and without origins that are not in it."""
     return {
         name: {origin for origin in origins[name] if origin in origins}
         for name in deadline.watched(sorted(origins))
@@ -106,7 +106,7 @@ def _without_unknown(origins: Mapping[str, Iterable[str]]) -> dict[str, set[str]
 
 
 def _consumers(graph: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return the graph reversed: by each name the names that have it as origin."""
+    """Return the graph reversed: for each name, the names that have it as origin."""
     consumers: dict[str, list[str]] = {name: [] for name in graph}
     for name, origins in deadline.watched(graph.items()):
         for origin in origins:

@@ -1,6 +1,7 @@
 """Unknown relations of a run whose statements or stages read and write different datasets.
 
-A READ without fields and a WRITE without inputs are related to all of their run, unless WRITEs state which.
+A READ without fields and a WRITE without inputs are related to all of their run, unless WRITEs state their
+unknown origins.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ def limit_unknown(
     *,
     open_writes: Collection[str] = (),
 ) -> list[Operation]:
-    """Return operations whose WRITEs state their unknown origins, if they are related to others without that.
+    """Return operations whose WRITEs state their unknown origins where the default relations would be wrong.
 
-    `connected` has, by the name of each WRITE, the names of the READs from which anything may reach it, and
-    `open_writes` the WRITEs to which all of these are related in an unknown way, besides what is known. The
-    operations are returned as they are if that follows from them, as it does of a single statement.
+    `connected` maps the name of each WRITE to the names of the READs from which anything may reach it.
+    `open_writes` are the WRITEs that are also related to all these READs in an unknown way. The operations
+    are returned unchanged if the default relations are right, as for a single statement.
     """
     used = {item.origin for operation in operations for item in inputs_of(operation)}
     reads = [operation for operation in operations if isinstance(operation, Read)]
@@ -37,7 +38,7 @@ def limit_unknown(
             is_stated |= origins[write.name] != implied
     if not is_stated:
         return list(operations)
-    # One WRITE at least has to state something, else all are related again.
+    # At least one WRITE must state its origins, or else all READs and WRITEs are related again.
     is_none_related = not any(origins.values())
     return [
         replace(operation, unknown_origins=tuple(sorted(origins[operation.name])))

@@ -37,5 +37,5 @@ class Window:
 
     @property
     def empty(self) -> bool:
-        """Whether no start is in the window."""
+        """True if the window contains no start."""
         return self.start_ms >= self.stop_ms

@@ -24,10 +24,10 @@ from fll_hbase.tables import Put, Row, Table
 _Value = TypeVar("_Value")
 
 NAME_BYTES_MAX = 256
-"""Longest name of a token, a user or a group, and longest pattern, in bytes of UTF-8."""
+"""Maximum length of a token, user or group name, and of a pattern, in bytes of UTF-8."""
 
 GRANTS_MAX = 1_000
-"""Grants of one token."""
+"""Maximum number of grants of one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Mark(msgspec.Struct, frozen=True, rename={"at_ms": "at"}):
 
 
 class AccessStore:
-    """Tokens and grants of a table. Threads and processes may share it; nothing is cached here.
+    """Tokens and grants of a table, without a cache. Threads and processes may share it.
 
     Methods raise StoreUnavailable and CorruptRow.
     """
@@ -78,9 +78,10 @@ class AccessStore:
     def create_token(
         self, name: str, grants: Sequence[Grant], *, lifetime_ms: int | None = None
     ) -> tuple[StoredToken, AccessToken]:
-        """Store a new token; return it, and its secret, which cannot be had again.
+        """Store a new token; return it and its secret, which cannot be recovered later.
 
-        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and for no grants.
+        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and without
+        grants.
         """
         check_names({"name": name, **{f"namespace.{n}": grant.pattern for n, grant in enumerate(grants)}})
         if not 0 < len(grants) <= GRANTS_MAX:
@@ -94,13 +95,13 @@ class AccessStore:
         return stored, token
 
     def token(self, token_id: str) -> StoredToken | None:
-        """Return a token by its id, also a revoked or expired one, or None if it was never stored."""
+        """Return a token by its id, even if revoked or expired, or None if it was never stored."""
         key = access_rows.token_row(token_id)
         row = self._table.get(key, columns=(access_rows.TOKEN, access_rows.REVOKED))
         return decode_token(key, row) if row else None
 
     def tokens(self) -> Iterator[StoredToken]:
-        """Yield all tokens in the order of their ids, also revoked and expired ones, but no damaged ones."""
+        """Yield all tokens in order of their ids, including revoked and expired ones, but no damaged ones."""
         for key, row in self._scan(access_rows.TOKENS):
             token = None
             with damage.leaving_out():
@@ -109,7 +110,7 @@ class AccessStore:
                 yield token
 
     def revoke(self, token_id: str) -> StoredToken:
-        """Revoke a token for good, durably. One that is revoked keeps its time. Raises NotFound."""
+        """Revoke a token permanently and durably. A revoked token keeps its time. Raises NotFound."""
         stored = self.token(token_id)
         if stored is None:
             raise NotFound(f"there is no token with the id {token_id[:100]!r}; `fll token list` shows all")
@@ -120,7 +121,7 @@ class AccessStore:
         return replace(stored, revoked_ms=at_ms)
 
     def set_grants(self, subject: Subject, grants: Sequence[Grant]) -> None:
-        """Give grants to a user or group, durably, beside those that it has. Raises InvalidQuery."""
+        """Add further grants to a user or group, durably. Raises InvalidQuery."""
         check_names(
             {"name": subject.name, **{f"namespace.{n}": item.pattern for n, item in enumerate(grants)}}
         )
@@ -128,7 +129,7 @@ class AccessStore:
         self._write(*(Put(key, access_rows.grant_column(grant), mark) for grant in grants))
 
     def remove_grants(self, subject: Subject, grants: Sequence[Grant] = ()) -> tuple[Grant, ...]:
-        """Remove these grants of a user or group, or all without any; return them. Raises NotFound."""
+        """Remove these grants of a user or group, or all if none is given; return them. Raises NotFound."""
         present = self.grants([subject]).get(subject, ())
         removed = tuple(grants) or present
         missing = [grant for grant in removed if grant not in present]
@@ -140,14 +141,14 @@ class AccessStore:
         return removed
 
     def grants(self, subjects: Iterable[Subject]) -> dict[Subject, tuple[Grant, ...]]:
-        """Return the grants of these users and groups, in one call. Those without any are left out."""
+        """Return the grants of users and groups in one call, leaving out those without grants."""
         keys = [access_rows.grants_row(subject) for subject in subjects]
         rows = self._table.rows(keys, columns=(layout.LIGHT,)) if keys else {}
         decoded = (decode_grants(key, row) for key, row in rows.items())
         return {subject: grants for subject, grants in decoded if grants}
 
     def all_grants(self) -> Iterator[tuple[Subject, tuple[Grant, ...]]]:
-        """Yield all users and groups that have grants, each with its grants, but no damaged ones."""
+        """Yield all users and groups with their grants, leaving out damaged rows."""
         for key, row in self._scan(access_rows.GRANTS):
             item: tuple[Subject, tuple[Grant, ...]] | None = None
             with damage.leaving_out():
@@ -165,7 +166,7 @@ class AccessStore:
 
 
 def check_names(names: dict[str, str]) -> None:
-    """Raise one InvalidQuery for all names, given by error path, that are no names; see `is_name`."""
+    """Raise one InvalidQuery for all invalid names, which are given by error path; see `is_name`."""
     errors = [
         FieldError(path, f"must have 1 to {NAME_BYTES_MAX} bytes of printable characters")
         for path, name in names.items()
@@ -176,13 +177,13 @@ def check_names(names: dict[str, str]) -> None:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text may name a token, user or group: logs and tables show it."""
-    # Lone surrogates are not printable, so it can be encoded.
+    """Return whether a text may name a token, user or group, since logs and tables show it."""
+    # Lone surrogates are not printable, so a printable text can be encoded.
     return text.isprintable() and 0 < len(text.encode()) <= NAME_BYTES_MAX
 
 
 def decode_token(key: bytes, row: Row) -> StoredToken:
-    """Return the token in a row. Raises CorruptRow, also for a row that has only a revocation."""
+    """Return the token in a row. Raises CorruptRow, also for a row with only a revocation."""
     with in_row(key):
         token_id = access_rows.parse_token(key)
         if access_rows.TOKEN not in row:
@@ -195,7 +196,7 @@ def decode_token(key: bytes, row: Row) -> StoredToken:
 
 
 def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
-    """Return the user or group of a row and its grants that are not removed, sorted. Raises CorruptRow."""
+    """Return the user or group of a row and its remaining grants, sorted. Raises CorruptRow."""
     with in_row(key):
         subject = access_rows.parse_subject(key)
         grants = []
@@ -210,7 +211,7 @@ def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
 
 
 def _mark(at_ms: int) -> bytes:
-    """Return the value of a cell that only says when it was put."""
+    """Return the value of a cell that only records when it was put."""
     return msgspec.json.encode(_Mark(at_ms))
 
 

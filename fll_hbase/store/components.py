@@ -21,7 +21,7 @@ from fll_hbase.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class StoreComponents:
-    """Readers and the writer of one table. They share its caches, and threads may share them."""
+    """Readers and the writer of one table, with shared caches. Threads may share them."""
 
     table: Table
     settings: Settings
@@ -62,11 +62,11 @@ def build_components(
 ) -> StoreComponents:
     """Return the parts of a store over an open table, with the limits of the settings.
 
-    `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own. A view of a
-    store passes `events` that hide programs, `contents` in the cache of that store, and a `make_sealer` that
-    makes none: what is stored does not depend on who asks. Reads nothing.
+    `clock` returns milliseconds since 1970; tests and the simulation pass their own clock. A view of a store
+    passes `events` that hide programs, and `contents` in the cache of that store. Its `make_sealer` returns
+    None, because stored data must not depend on who queries it. Reads nothing.
     """
-    # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
+    # Reads and writes share one merger, so a query finds the event bodies that a commit has cached.
     events = events or EventMerger(table)
     contents = contents or ContentCache(
         table,

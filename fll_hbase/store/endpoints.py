@@ -1,4 +1,4 @@
-"""Endpoints of contents: the datasets that a content reads and writes, from its row, with a cache."""
+"""Endpoints of contents: the datasets that a content reads and writes, from its row, cached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.tables import Row, Table
 
 CACHED_CONTENTS_MAX = 100_000
-"""Contents whose endpoints are cached."""
+"""Maximum number of contents whose endpoints are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class ContentEndpoints:
     """The datasets that a content reads (sources) and writes (destinations)."""
 
     checksum: str
-    # The checksum identifies the content. The hash is computed for every run, as the key of a cache of
-    # prefixes.
+    # The checksum identifies the content. The hash is computed for every run, since it is the key of a cache
+    # of prefixes.
     sources: tuple[Dataset, ...] = field(hash=False)
     destinations: tuple[Dataset, ...] = field(hash=False)
 
@@ -63,11 +63,11 @@ def decode_endpoints(key: bytes, row: Row) -> ContentEndpoints:
 
 
 def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEndpoints | CorruptRow]:
-    """Read the endpoints of content rows in one call; return them by row key.
+    """Read the endpoints of content rows in one call, and return them by row key.
 
-    Missing rows are left out; a row that cannot be read has its error as value.
+    Missing rows are left out; an unreadable row has its error as value.
     """
-    # Errors are values: an audit reports one bad row and continues, garbage collection raises it.
+    # Errors are values: an audit reports an unreadable row and continues, while garbage collection raises it.
     keys = list(keys)
     rows = table.rows(keys, columns=(layout.SOURCES, layout.DESTINATIONS)) if keys else {}
     endpoints: dict[bytes, ContentEndpoints | CorruptRow] = {}
@@ -80,7 +80,7 @@ def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEn
 
 
 class EndpointCache:
-    """Endpoints of many contents with the horizons of their datasets, for one scan. For one thread."""
+    """Endpoints of many contents with the horizons of their datasets, for one scan in one thread."""
 
     def __init__(self, table: Table, horizons: Horizons) -> None:
         self._table = table
@@ -88,7 +88,7 @@ class EndpointCache:
         self._keys: LRUCache[bytes, tuple[EndpointKeys, ...]] = LRUCache(CACHED_CONTENTS_MAX)
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, tuple[EndpointKeys, ...] | CorruptRow]:
-        """Return endpoints by content row; missing and unreadable rows as in `read_endpoints`."""
+        """Return endpoints by content row, with missing and unreadable rows as in `read_endpoints`."""
         keys = set(keys)
         cached = {key: hit for key in keys if (hit := self._keys.get(key)) is not None}
         stored = read_endpoints(self._table, sorted(keys - cached.keys()))
@@ -110,7 +110,7 @@ class EndpointCache:
         }
         # Missing and unreadable rows are not cached: a writer may put them before the next page.
         self._keys.update(decoded)
-        # From `decoded` and not from the cache, which may have evicted some of them already.
+        # Use `decoded` instead of the cache, which may already have evicted some entries.
         errors = {key: read for key, read in stored.items() if isinstance(read, CorruptRow)}
         return {**cached, **decoded, **errors}
 

@@ -1,4 +1,4 @@
-"""Open the lineage store that the settings configure: table by URL, limits from `Settings`."""
+"""Opening of the configured lineage store: the table by URL, the limits from `Settings`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fll_hbase.tables import Table, is_shared, open_table, store_exists
 def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
     """Open the store of the settings; the caller closes it.
 
-    With `create=False` a SQLite file must exist already. Raises StoreUnavailable, and ConfigurationError,
+    With `create=False`, a SQLite file must already exist. Raises StoreUnavailable. Raises ConfigurationError,
     also for a store of an earlier release.
     """
     table = open_store_table(settings, create=create)
@@ -25,9 +25,9 @@ def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
 
 
 def check_grace(settings: Settings) -> None:
-    """Raise ConfigurationError for a short grace period if other processes may use the store of the settings.
+    """Raise ConfigurationError for a short grace period if other processes may use the configured store.
 
-    They rely on cells for as long as their own grace period, and their clocks differ.
+    Other processes rely on cells for their own grace period, and their clocks differ.
     """
     if settings.grace_ms < DEFAULTS.grace_ms and is_shared(settings.store):
         raise ConfigurationError(
@@ -37,11 +37,11 @@ def check_grace(settings: Settings) -> None:
 
 
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
-    """Open the table of the settings, also one of an earlier release. With `create=False` it must exist.
+    """Open the configured table, even one of an earlier release. With `create=False` it must exist.
 
     Raises ConfigurationError or StoreUnavailable.
     """
-    # Opening a SQLite store creates its file: with a mistyped path a query must fail, not return nothing.
+    # Opening a SQLite store creates its file, but a query with a mistyped path must fail, not return nothing.
     if not create and not store_exists(settings.store):
         raise ConfigurationError(
             f"there is no store at {settings.store}: `fll sample`, `fll record` or `fll spark load` makes"

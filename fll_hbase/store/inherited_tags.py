@@ -1,4 +1,4 @@
-"""Tags that a field inherits: those of fields upstream of it, over direct edges, with the path of each."""
+"""Tags that a field inherits from upstream fields over direct edges, each with its path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathTag:
-    """A tag of the first field of a path, inherited by the last one. One field alone has the tag itself."""
+    """A tag of the first field of a path, inherited by the last one. In a path of one field, its own tag."""
 
     tag: FieldTag
     path: FieldPath
@@ -30,7 +30,7 @@ class PathTag:
 
 @dataclass(frozen=True, slots=True)
 class InheritedTags:
-    """Own and inherited tags by name; `truncated_by` has the limits that cut what lies upstream."""
+    """Own and inherited tags by name; `truncated_by` has the limits that cut the upstream fields."""
 
     tags: tuple[PathTag, ...]
     truncated_by: tuple[str, ...]
@@ -39,10 +39,10 @@ class InheritedTags:
 def inherited_tags(
     store: LineageStore, field: DatasetField, window: Window, *, level: int | None = None
 ) -> InheritedTags:
-    """Return the tags, by name, of a field and of all that its values come from in the runs of a window.
+    """Return the tags of a field and of everything its values come from in the runs of a window, by name.
 
-    Each tag stands once, with a shortest path. One that the field itself has stands as its own. Indirect
-    dependencies do not carry tags. At the deadline of a request it returns what was read until then,
+    Each tag is listed once, with a shortest path; a tag of the field itself is listed as its own. Indirect
+    dependencies do not carry tags. At the deadline of a request, the result has what was read until then,
     truncated. Raises NotFound for a field that was never recorded.
     """
     direct_tags = store.tags.field_tags(field)
@@ -51,7 +51,7 @@ def inherited_tags(
     following = next_fields(reach, field, Direction.BACKWARD)
     truncated_by = set(reach.truncated_by)
     nearest = {tag.tag: PathTag(tag, (field,)) for tag in direct_tags}
-    # The nearest fields first, so that the first one with a tag has a shortest path.
+    # The nearest fields come first, so the first field with a tag has a shortest path.
     for upstream, tag in _upstream_tags(store, list(following), truncated_by):
         if tag.tag not in nearest:
             nearest[tag.tag] = PathTag(tag, path_between(upstream, following, Direction.BACKWARD))
@@ -60,7 +60,7 @@ def inherited_tags(
 
 
 def _reach(store: LineageStore, query: ReachQuery) -> Reach:
-    """Return what a field with tags is reached from; nothing if retention took all its runs."""
+    """Return what reaches a field with tags; nothing if retention removed all its runs."""
     try:
         return store.reach(query)
     except NotFound:

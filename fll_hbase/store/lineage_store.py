@@ -58,11 +58,11 @@ _FirstReader: TypeAlias = Callable[[Sequence[WindowQuery]], Sequence[Mapping[Dat
 def answered_by(
     reader: Callable[[StoreComponents], R], query: Callable[Concatenate[R, P], T]
 ) -> Callable[Concatenate[LineageStore, P], T]:
-    """Return the method of a store that has a reader of its components answer a query."""
+    """Return a store method that answers a query with a reader of its components."""
 
     @wraps(query)
     def answer(store: LineageStore, /, *args: P.args, **options: P.kwargs) -> T:
-        """Return the answer of a new reader to the query."""
+        """Return a new reader's answer to the query."""
         return query(reader(store.components), *args, **options)
 
     return retry_on_missing_content(answer)
@@ -72,9 +72,9 @@ class LineageStore:
     """Records and queries field lineage in a table. Threads may share it.
 
     Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
-    does not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. If a
-    limit of the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request
-    they raise DeadlineExceeded, but queries of lineage return what they found until then, if anything.
+    does not answer, and CorruptRow for unreadable rows. No stored lineage is left out silently. If a limit of
+    the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request, queries
+    raise DeadlineExceeded, but lineage queries return what they have found, if anything.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class LineageStore:
         clock: Callable[[], int] = now_ms,
         **parts: Any,
     ) -> None:
-        # Public, for views of this store.
+        # Public, because views of this store use it.
         self.table = self._table = table
         self.settings = settings or Settings()
         self.clock = clock
-        # The rest are arguments of `build_components`, for views and the simulation.
+        # The other arguments go to `build_components`, for views and the simulation.
         components = self.components = build_components(table, self.settings, clock=clock, **parts)
         self._contents = components.contents
         self._group_commit = GroupCommit(components.committer.record)
@@ -118,15 +118,15 @@ class LineageStore:
     retention_report = answered_by(RetentionReporter, RetentionReporter.retention_report)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record runs, or events of runs, in order. Returns one result each, durable when this returns.
+        """Record runs, or events of runs, in order. Returns one result each, durable on return.
 
-        A run whose result is an error is not visible to queries. Raises StoreUnavailable: then any of them
-        may be stored, and sending all of them again is safe.
+        A run whose result is an error is not visible to queries. Raises StoreUnavailable: then some runs may
+        be stored, and all of them can safely be sent again.
         """
         return self.components.committer.record(runs)
 
     def record_one(self, run: RunInput) -> CommitResult:
-        """Record one run or event in a commit shared with other threads; durable when this returns.
+        """Record one run or event in a commit shared with other threads; durable on return.
 
         Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, and
         StoreUnavailable as `record`.
@@ -134,40 +134,40 @@ class LineageStore:
         return self._group_commit.record(run)
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return for each run its conflict of run ids if it were recorded, else None; see `run_owner`."""
+        """Return for each run the id conflict that recording it would cause, else None; see `run_owner`."""
         return run_owner.find_conflicts(self._table, self.components.events, runs)
 
     def recommit(self, runs: Sequence[RunKey]) -> dict[RunKey, LineageError]:
         """Write ways, days, references and commit records of runs again, computed from their run rows.
 
-        Returns the error of each run where that is impossible. Raises StoreUnavailable; repeating is safe.
+        Returns an error for each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
         return self.components.committer.recommit(runs)
 
     def may_tag(self, dataset: Dataset) -> bool:
-        """Return True: tags of the fields of any dataset may be put; a view of a store decides by rights."""
+        """Return True: any dataset's fields may be tagged here; a view of a store decides by rights."""
         return True
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata that is recorded without a run into the catalogue; durable when this returns."""
+        """Put metadata recorded without a run into the catalogue; durable on return."""
         datasets = list(metadata)
         puts = run_rows.last_put_per_cell(
             put for dataset in datasets for put in content_rows.metadata_puts(dataset)
         )
-        # The fields before their tags, so that every tagged field exists.
+        # Write fields before their tags, so that every tagged field exists.
         if puts:
             self._table.write([puts, *self.tags.missing_puts(datasets)])
 
     @retry_on_missing_content
     def read_ahead(self, contents: Sequence[WindowQuery], times: Sequence[WindowQuery]) -> None:
-        """Read what queries of contents, and of their times, read first, for `shared_reads.shared`.
+        """Read ahead, for `shared_reads.shared`, what queries of contents and of run times read first.
 
-        Many in a call. Raises StoreUnavailable and CorruptRow.
+        Reads many rows per call. Raises StoreUnavailable and CorruptRow.
         """
         reader = self.components.times
         readers: tuple[tuple[Sequence[WindowQuery], _FirstReader], ...] = (
             (contents, self.components.windows.checksums_by_name),
-            # What the budget cuts is not shared: each query reads it with a budget of its own.
+            # Reads cut by the budget are not shared: each query repeats them with its own budget.
             (times, lambda queries: reader.times(queries, reader.budget())),
         )
         for queries, read in readers:
@@ -181,7 +181,7 @@ class LineageStore:
 
     @retry_on_missing_content
     def dataset(self, dataset: Dataset) -> tuple[DatasetSummary, RunBounds]:
-        """Return what is known of a dataset, and the starts of its first and last run. Raises NotFound."""
+        """Return the summary of a dataset, and the starts of its first and last run. Raises NotFound."""
         summary = self.catalogue.summary(dataset)
         return summary, RunBoundsReader(self.components).bounds(summary.names)
 
@@ -192,7 +192,7 @@ class LineageStore:
     def retained_with_ms(
         self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
     ) -> int | None:
-        """Return the latest of a horizon and those of what else an answer has, as `retained_from_ms`."""
+        """Return the latest of a given horizon and other datasets' horizons, as `retained_from_ms`."""
         return self._horizons.retained_with_ms(datasets, window, retained_from_ms)
 
     def runs_retained_from_ms(self, window: Window) -> int | None:
@@ -200,14 +200,14 @@ class LineageStore:
         return self._horizons.any_retained_from_ms(window, self.may_read)
 
     def may_read(self, namespace: str) -> bool:
-        """Return True: names of every namespace may be read; a view of a store decides by rights."""
+        """Return True: names of every namespace may be read here; a view of a store decides by rights."""
         return True
 
     @counted
     def run(self, run: str, namespace: str = "") -> RunDetails:
-        """Return the committed state of one run by its id, of a program of `namespace` unless "".
+        """Return the committed state of a run by its id, and by its program's namespace unless "".
 
-        Raises NotFound, and AmbiguousName if programs of several namespaces have a run of this id.
+        Raises NotFound, and AmbiguousName if programs of several namespaces have a run with this id.
         """
         events = self.components.events
         runs = {
@@ -229,7 +229,7 @@ class LineageStore:
         return details, self._contents.content(details.committed.checksum)
 
     def content(self, checksum: str) -> Content:
-        """Return a content by its checksum. Raises NotFound if it is not stored, or not any more."""
+        """Return a content by its checksum. Raises NotFound if it is not stored, or was deleted."""
         try:
             return self._contents.content(checksum)
         except ContentMissing as error:
@@ -241,7 +241,7 @@ class LineageStore:
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, in its order.
 
-        A run that was purged since the page was read is left out.
+        Leaves out runs purged after the page was read.
         """
         details = self.components.events.run_details(page.keys)
         present = [details[key] for key in page.keys if key in details]
@@ -253,7 +253,7 @@ class LineageStore:
         self._table.get(layout.DATASETS)
 
     def close(self) -> None:
-        """End the sealer, which finishes the request that it works at, and close the table."""
+        """Stop the sealer, which finishes its current request, and close the table."""
         if self.components.sealer is not None:
             self.components.sealer.close()
         self._table.close()

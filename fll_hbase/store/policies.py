@@ -1,4 +1,4 @@
-"""Policies on the age of data: put, removed and listed."""
+"""Policies on the age of data: stored, removed and listed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Table
 
 ALL = "*"
-"""Given as the namespace of a policy on a tag: it applies to fields of all namespaces."""
+"""The namespace of a policy on a tag, which applies to fields of all namespaces."""
 
 
 class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "max_age": "maxAge"}):
@@ -33,9 +33,9 @@ class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "
 
 
 class PolicyStore:
-    """Policies by name and namespace; retention of runs leaves them alone. Threads may share one.
+    """Policies by name and namespace; retention of runs does not use them. Threads may share an instance.
 
-    Of two writers of one policy the later one counts. Methods raise StoreUnavailable and CorruptRow.
+    If two writers put one policy, the later put wins. Methods raise StoreUnavailable and CorruptRow.
     """
 
     def __init__(self, table: Table, *, clock: Callable[[], int] = now_ms) -> None:
@@ -43,9 +43,9 @@ class PolicyStore:
         self._clock = clock
 
     def put(self, policy: AgePolicy) -> tuple[AgePolicy, bool]:
-        """Put a policy, whose `at_ms` has no effect; return it with its time, and whether it is new.
+        """Put a policy, ignoring its `at_ms`; return it with its time, and whether it is new.
 
-        The same policy again keeps its time.
+        Putting the same policy again keeps its time.
         """
         rows = self._rows(policy.name)
         stored = _current(rows).get(policy.namespace)
@@ -56,7 +56,7 @@ class PolicyStore:
         former = rows.get("")
         batches = [[_put(current)]]
         if former is not None and former.namespace and policy.namespace in ("", former.namespace):
-            # One on a field that an earlier release put where those on tags are.
+            # An earlier release put policies on fields under the key of a policy on a tag.
             if policy.namespace:
                 batches.append([Put(layout.policy_row(policy.name), layout.POLICY, REMOVED)])
             elif former.namespace not in rows:
@@ -65,9 +65,9 @@ class PolicyStore:
         return current, stored is None
 
     def move_former(self) -> int:
-        """Put the policies on fields of an earlier release where this one puts them; return their number.
+        """Put field policies of an earlier release under their current keys; return how many were moved.
 
-        Repeating it is safe. Damaged ones stay. Raises StoreUnavailable.
+        Safe to repeat. Damaged policies stay. Raises StoreUnavailable.
         """
         moved = 0
         for policy in self.policies():
@@ -85,9 +85,9 @@ class PolicyStore:
         self._table.write([[Put(layout.policy_row(name, key), layout.POLICY, REMOVED) for key in rows]])
 
     def get(self, name: str, namespace: str = "") -> AgePolicy:
-        """Return a policy by its name: on a field of `namespace`, with ALL on a tag, with "" any.
+        """Return a policy by its name: of a field in `namespace`, of a tag with ALL, of either with "".
 
-        Raises NotFound, and AmbiguousName if there are policies of this name on fields of several namespaces.
+        Raises NotFound, and AmbiguousName if fields of several namespaces have policies of this name.
         """
         matching = _current(self._rows(name))
         if namespace:
@@ -101,7 +101,7 @@ class PolicyStore:
         return next(iter(matching.values()))
 
     def policies(self, *, start_after: tuple[str, str] = ("", "")) -> Iterator[AgePolicy]:
-        """Yield the policies after `start_after`, sorted by name and namespace, without damaged ones."""
+        """Yield the policies after `start_after`, sorted by name and namespace, leaving out damaged ones."""
         by_name: dict[str, dict[str, AgePolicy]] = {}
         for key, row in self._table.scan(*ranges.prefix_range(layout.POLICIES), columns=(layout.POLICY,)):
             policy = None
@@ -115,7 +115,7 @@ class PolicyStore:
                     yield policy
 
     def _rows(self, name: str) -> dict[str, AgePolicy]:
-        """Return the policies of a name by the namespace in their keys, without removed ones."""
+        """Return the policies of a name by the namespace in their keys, leaving out removed ones."""
         bare, prefix = layout.policy_row(name), layout.policies_of_name(name)
         columns = (layout.POLICY,)
         rows = {**self._table.rows([bare], columns=columns)}
@@ -125,12 +125,12 @@ class PolicyStore:
 
 
 def _current(rows: Mapping[str, AgePolicy]) -> dict[str, AgePolicy]:
-    """Return policies of one name by namespace. One of an earlier release counts unless it was put again."""
+    """Return policies of one name by namespace, including former ones that were not put again."""
     return {policy.namespace: policy for _, policy in sorted(rows.items())}
 
 
 def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
-    """Return the policy in a row, given its value, or None for a removed one. Raises CorruptRow."""
+    """Return the policy in a row, given its value, or None if it was removed. Raises CorruptRow."""
     with in_row(key):
         name, _ = layout.parse_policy(key)
         if value == REMOVED:

@@ -1,4 +1,4 @@
-"""Parameters of queries of the store: a dataset in a window, the field to start at, runs to list."""
+"""Parameters of store queries: a dataset in a window, a field to start at, runs to list."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 
 BATCH_FIELDS = 500
-"""Fields whose tags are read in one call."""
+"""Maximum of fields whose tags are read in one call."""
 
 HIDDEN_AFTER = b"|#"
-"""In a `start_after` of a view: between a position and the number of hidden runs that follow it."""
+"""In a `start_after` of a view: separates a position from the number of hidden runs that follow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """One dataset in one direction over one window. With `failed` failed and aborted runs count, too."""
+    """One dataset in one direction over one window. With `failed`, failed and aborted runs also count."""
 
     direction: Direction
     dataset: Dataset
@@ -30,9 +30,10 @@ class WindowQuery:
 class ReachQuery:
     """The field to start at, and what counts.
 
-    `level` is the number of hops, None for as many as the settings allow. With `causal` an edge counts only
-    if its run started no later than some run that read the value on the way to the field (backward), or no
-    earlier than some run that wrote it (forward). Without `counts` the answer has no counts of runs.
+    `level` is the number of hops, None for as many as the settings allow. With `causal`, an edge counts only
+    if the order of run starts allows a value to flow along it. Backward, its run must have started no later
+    than some run that read the value on the way to the field. Forward, it must have started no earlier than
+    some run that wrote the value. Without `counts`, the answer has no run counts.
     """
 
     field: DatasetField
@@ -49,7 +50,7 @@ class ReachQuery:
 class RunsQuery:
     """Runs of the programs of a namespace, "" for all, that start in a window.
 
-    With `program` only runs of programs of that name count, with `state` only those in that state.
+    With `program`, only runs of programs with that name count. With `state`, only runs in that state count.
     """
 
     namespace: str
@@ -62,7 +63,7 @@ class RunsQuery:
 class RetentionQuery:
     """A policy, the window of its report, which ends at the cut-off at the latest, and what counts.
 
-    `full_window` is the window that was asked for: fields that are derived in it belong to the policy, too.
+    `full_window` is the requested window: fields derived in it also belong to the policy.
     """
 
     policy: AgePolicy
@@ -75,8 +76,8 @@ class RetentionQuery:
 def expired_query(
     policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool, failed: bool
 ) -> RetentionQuery:
-    """Return the query for that part of a window in which data is older than a policy allows."""
+    """Return the query for the part of a window in which data is older than a policy allows."""
     cutoff_ms = policy.max_age.before_ms(now_ms)
-    # Empty where the whole window is younger than the policy allows.
+    # The result is empty if the whole window is younger than the policy allows.
     expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
     return RetentionQuery(policy, expired, window, indirect, failed)

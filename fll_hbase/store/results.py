@@ -1,4 +1,4 @@
-"""Results of store queries: frozen values, which `fll_hbase.queries` turns into answers."""
+"""Results of store queries: frozen values that `fll_hbase.queries` turns into answers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class LineageEntry:
     """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it.
 
-    If failed runs count, `complete` is the lineage without them, or None if they do not, or if a limit cut
-    it.
+    If failed runs count, `complete` is the lineage without them, or None if a limit cut it. Otherwise it is
+    None.
     """
 
     relation: DatasetLineage
@@ -46,7 +46,7 @@ class DatasetLineageResult:
 class FieldLineageResult:
     """Operation graph of one field, merged from all contents that touch it.
 
-    `checksums` are those contents, that of the newest run first.
+    `checksums` identify the contents, ordered by newest run.
     """
 
     graph: OperationGraph
@@ -64,10 +64,10 @@ class RunSpan(NamedTuple):
     last_run: RunKey
 
     def union(self, other: RunSpan | None) -> RunSpan:
-        """Return the span of the runs of both, which are different runs; itself for None."""
+        """Return the span of both spans' runs, which are different runs, or this span itself for None."""
         if other is None:
             return self
-        # In the order of lists of runs: of those that start at once the smallest id is first.
+        # Lists of runs put the smallest id first among runs with the same start.
         last = min(self, other, key=lambda span: (-span.last_start_ms, span.last_run))
         return RunSpan(
             self.runs + other.runs,
@@ -79,16 +79,16 @@ class RunSpan(NamedTuple):
 
 
 EDGE_CONTENTS_MAX = 10
-"""Contents that an edge of a reach names."""
+"""Maximum of contents listed by an edge of a reach."""
 
 
 class ReachEdge(NamedTuple):
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
-    `in_order` is whether the order of the runs allows a value to have passed here on its way between this
-    edge and the field of the query: backward, that the upstream run started no later, or None if that is not
-    known. `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, none if runs were
-    not counted.
+    `in_order` is whether the order of run starts allows a value to flow through this edge on its way from or
+    to the query's field. It is None if unknown. Backward, this requires that the upstream run started no
+    later. `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, and empty if runs
+    were not counted.
     """
 
     source: DatasetField
@@ -100,7 +100,7 @@ class ReachEdge(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A field that was reached, and the path to the one before it, None at the start."""
+    """A reached field, and the path to the preceding one, None at the start."""
 
     field: DatasetField
     previous: Path | None
@@ -119,10 +119,10 @@ class Path(NamedTuple):
 class Reach:
     """Fields within reach of one field, with their hops, and the edges between them, sorted by their ends.
 
-    `unknown` are pairs of source and destination that are related without known fields: the walk does not go
-    on through them. `dropped` are fields that some run read and did not use. `in_order` are the fields that
-    the order of the runs allows, None if that is not known. `paths` has a shortest path to each field at the
-    far end of an edge, which with `causal` a value can have taken.
+    `unknown` are pairs of source and destination that are related without known fields; the walk stops at
+    them. `dropped` are fields that some run read and did not use. `in_order` are the fields that the order of
+    the runs allows, None if unknown. `paths` has a shortest path to each field at the far end of an edge.
+    With `causal`, a value can have taken this path.
     """
 
     hops: dict[DatasetField, int]
@@ -136,9 +136,9 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One distinct derivation of a field, with the runs that used it: how many, and a page of them.
+    """One distinct derivation of a field, with the number of runs that used it, and a page of them.
 
-    Starts are those of the first and the last run.
+    The starts are of the first and the last run.
     """
 
     operations: tuple[Operation, ...]
@@ -152,7 +152,7 @@ class Derivation:
 class Derivations:
     """All distinct derivations of a field, the most recently used first.
 
-    `next_skip` is how many runs of each one the next page skips, 0 if there is none.
+    `next_skip` is how many runs of each derivation the next page skips, or 0 if there is no next page.
     """
 
     derivations: tuple[Derivation, ...]
@@ -162,10 +162,11 @@ class Derivations:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive runs that derived a field in the same way; `checksum` is the content of the newest.
+    """Consecutive runs that derived a field in the same way; `checksum` is the content of the newest run.
 
-    Runs that wrote the dataset without the field end no stretch: `missing` counts those between runs of the
-    stretch, `missing_after` those after its newest run, up to the next stretch or the end of the window.
+    Runs that wrote the dataset without the field do not end a stretch. `missing` counts such runs between the
+    runs of the stretch. `missing_after` counts those after its newest run, up to the next stretch or the end
+    of the window.
     """
 
     checksum: str
@@ -180,9 +181,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class FieldHistory:
-    """Stretches of a field, the newest first; `truncated_by` has the limits that left older runs out.
+    """Stretches of a field, newest first; `truncated_by` has the limits that left out older runs.
 
-    `missing_before` is the number of runs before the first stretch that wrote the dataset without the field.
+    `missing_before` is the number of runs that wrote the dataset without the field before the first stretch.
     """
 
     stretches: tuple[Stretch, ...]
@@ -193,8 +194,8 @@ class FieldHistory:
 class DerivationRuns(NamedTuple):
     """A distinct derivation of a field, by a digest of the operations that lead into it, and its runs.
 
-    `checksum` is the content of the newest run. If a limit left out all runs, `runs` is 0, and no starts are
-    known.
+    `checksum` is the content of the newest run. If a limit left out all runs, `runs` is 0 and the starts are
+    unknown.
     """
 
     digest: str
@@ -206,11 +207,12 @@ class DerivationRuns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """Derivations of a field that one of two windows has alone, and their parts that it has alone.
+    """Derivations of a field that only one of two windows has, and parts that only one window has.
 
     `common` is the number of operations and edges in both. `gained` is None if a limit cut the base window,
-    and `lost` if one cut the other: what was cut may be in both. `truncated_by` has these limits. Derivations
-    are the newest first. Those that are gained have a run in the window and none in the base window.
+    and `lost` if a limit cut the other window, because the missing parts may be in both. `truncated_by` has
+    these limits. Derivations are ordered newest first. Gained derivations have a run in the window and none
+    in the base window.
     """
 
     gained: DerivationParts | None
@@ -223,7 +225,7 @@ class FieldDiff:
 
 @dataclass(frozen=True, slots=True)
 class ChangedField:
-    """A field whose derivations differ between two windows, and what differs."""
+    """A field whose derivations differ between two windows, with the differences."""
 
     name: str
     diff: FieldDiff
@@ -231,7 +233,7 @@ class ChangedField:
 
 @dataclass(frozen=True, slots=True)
 class DatasetDiff:
-    """Fields whose derivations differ between two windows, by name; `truncated_by` has limits that cut it."""
+    """Fields whose derivations differ between two windows, by name; `truncated_by` has the limits reached."""
 
     fields: tuple[ChangedField, ...]
     truncated_by: tuple[str, ...]
@@ -239,7 +241,7 @@ class DatasetDiff:
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run that wrote a dataset (backward), read it (forward), or both, in a list of no dataset neither."""
+    """A run that wrote a dataset (backward), read it (forward), or both; neither if no dataset is given."""
 
     run: ProgramRun
     checksum: str
@@ -248,9 +250,9 @@ class ListedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Runs newest first, and their keys; `next_after` is the `start_after` of the next page, if there is one.
+    """Runs, newest first, and their keys; `next_after` is the `start_after` of the next page, if any.
 
-    `truncated_by` has the limits that left other runs out of this page and of all further ones.
+    `truncated_by` has the limits that left out runs from this page and all further ones.
     """
 
     runs: tuple[ListedRun, ...]
@@ -260,9 +262,9 @@ class RunsPage:
 
 
 class ProgramDay(NamedTuple):
-    """The runs of a program on a day of UTC, numbered since 1970: those that did not fail, and failed ones.
+    """The runs of a program on a UTC day, numbered since 1970, with failed runs counted separately.
 
-    Starts are those of the first and the last of both; `failed_runs` are ids of the newest failed ones.
+    The starts are of the first and last run, failed or not; `failed_runs` has ids of the newest failed runs.
     """
 
     day: int
@@ -275,11 +277,11 @@ class ProgramDay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProgramUsage:
-    """A program that wrote a dataset (backward), read it (forward), or both, by its runs of a window.
+    """A program that wrote a dataset (backward), read it (forward), or both, with its runs in a window.
 
-    `runs` are those that did not fail, `failed` the others. `last` (the newest), `directions` and
-    `first_start_ms` are of the former; of failed runs if there are no others. `days`, the newest first, are
-    empty unless they were asked for.
+    `runs` counts the runs that did not fail, `failed` the others. `last` (the newest run), `directions` and
+    `first_start_ms` describe the runs that did not fail, or failed runs if there are no others. `days`,
+    newest first, is empty unless requested.
     """
 
     last: ProgramRun
@@ -292,9 +294,10 @@ class ProgramUsage:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Programs, that of the newest run first, then those with failed runs alone, if these are listed.
+    """Programs, ordered by newest run. Any listed programs with only failed runs come last.
 
-    `failed_only` counts the latter in any case. `truncated_by` has the limits that cut them.
+    `failed_only` always counts the programs with only failed runs. `truncated_by` has the limits that cut the
+    list.
     """
 
     programs: tuple[ProgramUsage, ...]
@@ -304,7 +307,7 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class RunBounds:
-    """Starts of the first and the last run of a dataset, None without any; see `RunBoundsReader`."""
+    """Starts of the first and the last run of a dataset, None without runs; see `RunBoundsReader`."""
 
     first_start_ms: int | None
     last_start_ms: int | None
@@ -313,7 +316,7 @@ class RunBounds:
 
 @dataclass(frozen=True, slots=True)
 class RunBucket:
-    """How many runs started from `start_ms` to the start of the next bucket; failed ones counted apart."""
+    """Number of runs from `start_ms` to the start of the next bucket, with failed runs counted separately."""
 
     start_ms: int
     complete: int
@@ -322,7 +325,7 @@ class RunBucket:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Buckets of a window, the oldest first; `truncated_by` has the limits that left older runs out."""
+    """Buckets of a window, oldest first; `truncated_by` has the limits that left out older runs."""
 
     buckets: tuple[RunBucket, ...]
     truncated_by: tuple[str, ...]
@@ -330,7 +333,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRuns:
-    """How many runs of a program wrote a field, the oldest and the newest of them."""
+    """The number of a program's runs that wrote a field, and the oldest and newest of them."""
 
     runs: int
     oldest: ProgramRun
@@ -339,14 +342,14 @@ class ProgramRuns:
 
 @dataclass(frozen=True, slots=True)
 class WrittenField:
-    """The programs whose runs wrote a field, by name."""
+    """The programs whose runs wrote a field, sorted by name."""
 
     programs: tuple[ProgramRuns, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExpiredField:
-    """The last field of a path from a policy's field, and the runs beyond the age that wrote it."""
+    """The last field of a path from a policy's field, and the runs beyond the maximum age that wrote it."""
 
     path: tuple[DatasetField, ...]
     written: WrittenField
@@ -356,10 +359,10 @@ class ExpiredField:
 class RetentionReport:
     """Where data is older than a policy allows, by field.
 
-    The runs are those of the window, which ends at the cut-off of the policy or before. `complying` are the
-    other fields of the policy, and derived from these, without a known run of it, or none if a limit cut the
-    report. `unknown` are pairs of source and destination that may have a derived column. Runs that started
-    before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
+    The runs are in the window, which ends no later than the cut-off of the policy. `complying` are the
+    policy's other fields, and fields derived from these, without a known run in the window. They are empty if
+    a limit cut the report. `unknown` are pairs of source and destination that may have a derived column. Runs
+    that started before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
     """
 
     policy: AgePolicy
@@ -375,8 +378,8 @@ class RetentionReport:
 class RunDetails:
     """The committed state of a run.
 
-    For a run recorded by OpenLineage events also its events in order, their merged lineage, and the facts of
-    each event, empty for a run recorded as a document.
+    A run recorded by OpenLineage events also has its events in order, their merged lineage, and the facts of
+    each event. These are empty for a run recorded as a document.
     """
 
     committed: CommittedRun
@@ -389,7 +392,7 @@ class RunDetails:
 class CommitResult:
     """An acknowledged run, or event of a run.
 
-    `recorded` is false for a duplicate of what is stored, `replaced` is true if other content was replaced.
+    `recorded` is false for a duplicate of stored content; `replaced` is true if other content was replaced.
     """
 
     checksum: str
@@ -399,7 +402,7 @@ class CommitResult:
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
-    """Sort by level, source and destination, None first; ties in the order backward, forward."""
+    """Sort by level, source and destination, None first. On ties, backward precedes forward."""
     return tuple(sorted(entries, key=_sort_key))
 
 
@@ -415,5 +418,5 @@ def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
 
 
 def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
-    """Return the sort key of a dataset, by namespace and name; None sorts before all."""
+    """Return the sort key of a dataset, by namespace and name, with None first."""
     return () if dataset is None else (dataset.namespace, dataset.name)

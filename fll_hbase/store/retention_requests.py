@@ -1,4 +1,4 @@
-"""Retention by request: from when on runs are shown, at once; a retention job deletes the others later."""
+"""Retention by request: older runs are hidden at once, and a retention job deletes them later."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import CellKey, Put, Table
 
 COUNT_SHARE = 0.5
-"""The part of the time of a request for counting; the rest is for storing the request."""
+"""The share of a request's time for counting; the rest is for storing the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """How many runs a request is about, at least so many where `truncated_by` names what ended the count."""
+    """How many runs a request affects; a lower bound if `truncated_by` names what ended the count."""
 
     runs: int
     truncated_by: tuple[str, ...] = ()
@@ -39,9 +39,10 @@ class RetentionRequests:
         self._runs = RunReader(components)
 
     def count(self, request: RetentionRequest) -> Affected:
-        """Return how many runs the request is about that are shown now, within a part of the time left.
+        """Return how many currently shown runs the request affects, within a share of the time left.
 
-        Those of a dataset are the runs that read or wrote it. Raises NotFound for one never recorded.
+        A request for a dataset affects runs that read or wrote it. Raises NotFound for a dataset that was
+        never recorded.
         """
         if request.dataset is not None:
             self._components.catalogue.require_dataset(request.dataset)
@@ -54,9 +55,9 @@ class RetentionRequests:
             return count()
 
     def put(self, request: RetentionRequest) -> None:
-        """Store a request, durably; an earlier one with a later time stays in force.
+        """Store a request durably; an earlier request with a later time stays in force.
 
-        A dataset is meant under all its names. Other processes know it within `LIFETIME_MS`.
+        A request for a dataset applies to all its names. Other processes use it within `LIFETIME_MS`.
         """
         dataset = request.dataset
         names: list[Dataset | None] = [dataset]
@@ -76,7 +77,7 @@ class RetentionRequests:
         return Affected(total, counts.truncated_by)
 
     def _count_runs(self, request: RetentionRequest) -> Affected:
-        """Count the shown runs before the time of a request, at least so many if the deadline passes."""
+        """Count the shown runs before the time of a request; a lower bound if the deadline passes."""
         total = 0
         try:
             shown_from_ms = self._components.requests.current().default_ms
@@ -93,14 +94,14 @@ class RetentionRequests:
 
 
 def put_purge(table: Table, policy: RetentionPolicy) -> None:
-    """Store, durably, by which policy runs are about to be deleted, so that answers say what they lack."""
+    """Store, durably, the policy of a purge before it deletes runs, so that answers report missing runs."""
     table.write([[Put(REQUESTS_ROW, column, b"") for column in purge_columns(policy)]])
 
 
 def remove_superseded(table: Table, *, until_ms: int) -> None:
-    """Delete requests put at `until_ms` or before that a later one of the same dataset covers.
+    """Delete requests, put at `until_ms` or earlier, that a later request of the same dataset covers.
 
-    All purges become one, which has the latest cut-offs.
+    All purges are merged into one, with the latest cut-offs.
     """
     row = table.get(REQUESTS_ROW)
     horizons = decode_horizons(row)
@@ -118,7 +119,7 @@ def remove_superseded(table: Table, *, until_ms: int) -> None:
 
 
 def _run_start_ms(key: bytes, value: bytes) -> int:
-    """Return the start of a run (epoch ms) from its commit value. Raises CorruptRow, which names `key`."""
+    """Return the start of a run (epoch ms) from its commit value. Raises CorruptRow, naming `key`."""
     try:
         return run_rows.decode_head(value).start_ms
     except CorruptRow:

@@ -1,4 +1,4 @@
-"""Tags of fields: put, removed, and listed by field, by dataset and by tag."""
+"""Tags of fields: stored, removed, and listed by field, dataset and tag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Row, Scan, Table
 
 CANDIDATES_MAX = 10_000
-"""Rows of the index that a page of the fields of a tag, or of tags, reads: removed tags leave some behind."""
+"""Maximum of index rows that a page of tagged fields, or of tags, reads; removed tags leave rows behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class TagPage:
 
 
 class TagStore:
-    """Tags of fields, the statements of people and producers; runs and retention leave them alone.
+    """Tags of fields: statements of people and producers that runs and retention do not change.
 
-    A field has the tags that were put under any name of its dataset. Threads and processes may share the
-    table: of two writers of one tag the later one counts. Methods raise StoreUnavailable and CorruptRow.
+    A field has the tags put under any name of its dataset. Threads and processes may share the table: if two
+    writers put one tag, the later put wins. Methods raise StoreUnavailable and CorruptRow.
     """
 
     def __init__(self, table: Table, catalogue: Catalogue, *, clock: Callable[[], int] = now_ms) -> None:
@@ -46,19 +46,19 @@ class TagStore:
         self._clock = clock
 
     def put(self, field: DatasetField, tag: str, note: TagNote) -> tuple[FieldTag, bool]:
-        """Give a field a tag; return it, and whether the field did not have it before. Durable on return.
+        """Give a field a tag; return the tag, and whether it is new to the field. Durable on return.
 
-        The same tag with the same note keeps its time. A tag that another name of the dataset has stays under
-        that name. Raises NotFound for a field that was never recorded and never had a tag.
+        The same tag with the same note keeps its time. A tag stored under another name of the dataset stays
+        there. Raises NotFound for a field that was never recorded and never had a tag.
         """
         rows = self._rows(field)
         stored = _tags_named(rows, tag)
         if not rows:
             self._require_field(field)
         same = next((entry for entry in stored if entry.note == note), None)
-        # Under the name where it is, so that it is in the index once, whatever name a client uses.
+        # Put it under its stored name, so that the index has it once, whatever name a client uses.
         current = same or FieldTag(stored[0].field if stored else field, tag, self._clock(), note)
-        # Also an unchanged one: a removal at the same time may come between the read and this write.
+        # Put even an unchanged tag: a concurrent removal may come between the read and this write.
         self._table.write(tag_rows.tag_batches([current]))
         return current, not stored
 
@@ -84,12 +84,12 @@ class TagStore:
         return _merge_names(rows)
 
     def tags_by_field(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
-        """Return the sorted tags of the fields that have any, as put under these names of their datasets."""
+        """Return the sorted tags of the fields with any, as put under the given names of their datasets."""
         tags = {field: sorted(tag_rows.decode_tags(key, row)) for field, key, row in self._tag_rows(fields)}
         return {field: entry for field, entry in tags.items() if entry}
 
     def _listed_tags(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
-        """Return what `tags_by_field` returns, without fields whose row is damaged."""
+        """Return the result of `tags_by_field`, leaving out fields with damaged rows."""
         tags: dict[DatasetField, list[FieldTag]] = {}
         for field, key, row in self._tag_rows(fields):
             with damage.leaving_out():
@@ -97,19 +97,19 @@ class TagStore:
         return tags
 
     def _tag_rows(self, fields: Collection[DatasetField]) -> Iterator[tuple[DatasetField, bytes, Row]]:
-        """Yield those of the fields that have a row of tags, with its key and cells, in one call."""
+        """Yield the fields that have a row of tags, with its key and cells, in one call."""
         keys = {layout.tags_row(field): field for field in fields}
         for key, row in self._table.rows(list(keys), columns=(layout.LIGHT,)).items():
             yield keys[key], key, row
 
     def tags_of_all_names(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
-        """Return the sorted tags of each of the fields, as put under any name of their datasets."""
+        """Return the sorted tags of each field, as put under any name of its dataset."""
         return self._under_all_names(fields, self.tags_by_field)
 
     def listed_tags_of_all_names(
         self, fields: Collection[DatasetField]
     ) -> dict[DatasetField, list[FieldTag]]:
-        """Return what `tags_of_all_names` returns, without the tags in damaged rows."""
+        """Return the result of `tags_of_all_names`, leaving out tags in damaged rows."""
         return self._under_all_names(fields, self._listed_tags)
 
     def _under_all_names(
@@ -117,7 +117,7 @@ class TagStore:
         fields: Collection[DatasetField],
         read: Callable[[Collection[DatasetField]], Mapping[DatasetField, list[FieldTag]]],
     ) -> dict[DatasetField, list[FieldTag]]:
-        """Return the tags of fields under all names of their datasets, which `read` reads in one call."""
+        """Return the tags of fields under all names of their datasets, read in one call of `read`."""
         aliases = self._catalogue.aliases({field.dataset for field in fields})
         names = {
             field: [field, *(DatasetField(name, field.name) for name in aliases.get(field.dataset, ()))]
@@ -131,7 +131,7 @@ class TagStore:
     def dataset_tags(
         self, dataset: Dataset, *, start_after: tuple[str, str] = ("", "")
     ) -> Iterator[FieldTag]:
-        """Yield the tags of all fields of a dataset by field and tag, after a field and tag.
+        """Yield the tags of all fields of a dataset, sorted by field and tag, after `start_after`.
 
         Raises NotFound for a dataset that was never seen.
         """
@@ -160,7 +160,8 @@ class TagStore:
     def tagged(self, tag: str, *, limit: int, start_after: DatasetField | None = None) -> TagPage:
         """Return a page of the fields that have a tag, at most `limit`, by namespace, dataset and field.
 
-        A page may have fewer fields than `limit` and still a next one: it reads at most CANDIDATES_MAX rows.
+        A page reads at most CANDIDATES_MAX rows, so it may have fewer fields than `limit` and still a next
+        page.
         """
         candidates = islice(self._candidates(tag, start_after), CANDIDATES_MAX)
         tags: list[FieldTag] = []
@@ -173,13 +174,13 @@ class TagStore:
                     return TagPage(tuple(tags), tags[-1].field)
                 tags += confirmed
             start_after = batch[-1]
-        # Not known without another read whether the bound ended it: the next page may then be empty.
+        # Only another read can tell whether fields follow the bound, so the next page may be empty.
         return TagPage(tuple(tags), start_after if next(self._candidates(tag, start_after), None) else None)
 
     def missing_puts(self, metadata: Iterable[DatasetMetadata]) -> list[Sequence[Put]]:
-        """Return the puts of the tags that metadata declares and their fields do not have, for one write.
+        """Return the puts, for one write, of tags that metadata declares and their fields lack.
 
-        A tag that a field has keeps its time and note, so a person's word outlives a producer's repetition.
+        A stored tag keeps its time and note, so a person's note outlives a producer's repetition.
         """
         now = self._clock()
         declared = {
@@ -205,12 +206,12 @@ class TagStore:
         """Raise NotFound unless the field was ever recorded: read, written or declared."""
         columns = [layout.declared_field_column(field.name)]
         columns += [layout.field_column(direction, field.name) for direction in BOTH]
-        # Three cells and not the row: a dataset may have thousands of fields.
+        # Read three cells, not the row: a dataset may have thousands of fields.
         if not self._table.get(layout.dataset_row(field.dataset), columns=columns):
             self._catalogue.require_field(field)
 
     def _tagged_fields(self, names: Sequence[Dataset], start_from: str) -> Iterator[str]:
-        """Yield the fields with a row of tags under any of the names, by code point, from `start_from` on."""
+        """Yield the fields with a row of tags under any of the names, by code point, from `start_from`."""
         listed = [LastNames(self._table, layout.tags_prefix(name), column=layout.LIGHT) for name in names]
         last = ""
         if start_from and any(names.contains(escape(start_from)) for names in listed):
@@ -221,7 +222,7 @@ class TagStore:
             last = field
 
     def _candidates(self, tag: str, start_after: DatasetField | None) -> Iterator[DatasetField]:
-        """Yield the fields that the index has for a tag, in order, after `start_after`."""
+        """Yield the indexed fields of a tag, in order, after `start_after`."""
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None:
             yield from self._indexed_fields(tag, first, start_after.name)
@@ -244,12 +245,13 @@ class TagStore:
             yield DatasetField(dataset, name)
 
     def _in_use(self, tags: Sequence[str]) -> Iterator[str]:
-        """Yield those of the tags that at least one field has, in their order."""
+        """Yield the given tags that at least one field has, in their order."""
         scans = [
             Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
             for prefix in (layout.tag_index_prefix(tag) for tag in tags)
         ]
-        # One call for the first field of each. Only where that field lost the tag the others are read.
+        # One call reads the first field of each tag. Other fields are read only if that field has lost the
+        # tag.
         firsts = {
             tag: layout.parse_tag_index(rows[0][0])[1]
             for tag, rows in zip(tags, self._table.scan_many(scans), strict=True)
@@ -267,8 +269,8 @@ def _tags_named(rows: Iterable[Iterable[FieldTag]], tag: str) -> list[FieldTag]:
 
 
 def _merge_names(rows: Iterable[Iterable[FieldTag]]) -> list[FieldTag]:
-    """Return the tags of one field under several names, each tag once, sorted by tag; the first row wins."""
-    # The first name is that of the query: its tag is listed in place of those of aliases.
+    """Return the tags of one field under several names, each once, sorted by tag; the first row wins."""
+    # The first name is the query's: its tag takes precedence over tags of aliases.
     by_tag = {entry.tag: entry for row in reversed(list(rows)) for entry in row}
     return [by_tag[tag] for tag in sorted(by_tag)]
 

@@ -25,7 +25,7 @@ class Put(NamedTuple):
 
 
 class StampedPut(NamedTuple):
-    """One cell to write with a time of its own: milliseconds since 1970."""
+    """One cell to write with its own time: milliseconds since 1970."""
 
     row: bytes
     column: bytes
@@ -69,29 +69,29 @@ class Table(Protocol):
     """A storage engine. Methods raise StoreUnavailable if the engine does not answer in time.
 
     Threads may share a table; an iterator must stay in the thread that created it. `parallel_calls` is how
-    many calls one request should make at a time: 1 if the engine executes them one after the other anyway.
+    many calls one request should make at a time: 1 if the engine executes them one after another anyway.
     """
 
     parallel_calls: int
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the cells of one row, empty if it has none of the columns."""
+        """Return the cells of one row, or {} if the row lacks all of the columns."""
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        """Return several rows by key in one call; rows with none of the columns are left out."""
+        """Return several rows by key in one call, leaving out rows that lack all of the columns."""
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Iterate rows from `start` (included) to `stop` (excluded) in key order, at most `limit`.
+        """Iterate over rows from `start` (included) to `stop` (excluded) in key order, at most `limit`.
 
-        Rows with none of the columns are skipped inside the engine and do not count.
+        The engine skips rows that lack all of the columns, and does not count them.
         """
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the rows of each scan, in the order of `scans`; an engine may read several at once.
 
-        All rows are in memory: callers bound the number of scans, and the rows of each.
+        All rows are in memory: callers must bound the number of scans, and the rows of each.
         """
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
@@ -105,19 +105,19 @@ class Table(Protocol):
 
         Batches are consumed one by one, as late as the engine can; an exception from the iterable ends the
         write. On StoreUnavailable the outcome is unknown: any number of whole batches, and part of one more,
-        may have been or may still be written. Putting the same cells again is safe.
+        may have been written or may still be. Putting the same cells again is safe.
         """
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Put cells with times of their own, for copies of a store; durable on return.
+        """Put cells with their own times, for copies of a store; durable on return.
 
-        An engine may do so one time after the other. Where a cell has a later time, either of both may be
-        what readers see, and on HBase none where one of a later time was deleted, until a major compaction.
-        On StoreUnavailable any of the cells may be written; putting again is safe.
+        An engine may put one time after another. If a cell has a later time, readers may see either put. On
+        HBase, if a cell with a later time was deleted, readers see neither until a major compaction. On
+        StoreUnavailable any of the cells may be written; putting again is safe.
         """
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Delete the cells that were put at `until_ms` (included) or before; durable on return.
+        """Delete the cells that were put at `until_ms` or earlier; durable on return.
 
         `until_ms` must be well in the past: an HBase delete also hides later puts with an older stamp.
         On StoreUnavailable any of the cells may be deleted; deleting again is safe.
@@ -128,6 +128,6 @@ class Table(Protocol):
 
 
 def read_rows(table: Table, keys: Mapping[bytes, K], *, columns: Columns = ()) -> dict[K, Row]:
-    """Return rows by the values of their keys, in one call, in none without keys."""
+    """Return rows by the values of their keys, with one call, or none without keys."""
     rows = table.rows(list(keys), columns=columns) if keys else {}
     return {keys[key]: row for key, row in rows.items()}

@@ -1,4 +1,4 @@
-"""Tables by store URL: the only place that tells engines apart."""
+"""Tables by store URL: the only module that distinguishes engines."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def open_table(
     """Open the table of a store URL. Raises ConfigurationError for other URLs, or StoreUnavailable.
 
     No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.
-    With `create=False` a SQLite file has to be a store already; a table of HBase always has to exist, which
-    its first call checks.
+    With `create=False` a SQLite file must already be a store. A table of HBase must always exist, which its
+    first call checks.
     """
     if url.startswith(SQLITE) and url != SQLITE:
         return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000, create=create)
@@ -45,12 +45,12 @@ def open_table(
 
 
 def is_store_url(url: str) -> bool:
-    """Return whether a text begins like the URL of a store; the rest of it is not checked."""
+    """Return whether a text begins like a store URL, without checking the rest."""
     return url.startswith((SQLITE, hbase_url.SCHEME))
 
 
 def store_exists(url: str) -> bool:
-    """Return whether the file of a SQLite URL exists, or True for any other URL and in memory.
+    """Return whether the file of a SQLite URL exists; True for any other URL, and in memory.
 
     Opens nothing.
     """
@@ -59,17 +59,17 @@ def store_exists(url: str) -> bool:
 
 
 def is_in_memory(url: str) -> bool:
-    """Return whether a URL is that of a SQLite store in memory, which only one process has."""
+    """Return whether a URL names a SQLite store in memory, which belongs to one process."""
     return url == MEMORY_URL
 
 
 def is_read_only(url: str) -> bool:
-    """Return whether a URL names an existing SQLite file that this user may only read, or False for HBase."""
+    """Return whether a URL names an existing SQLite file that this user may only read; False for HBase."""
     return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
 
 
 def is_readable_by_others(url: str) -> bool:
-    """Return whether others than its owner may read the file of a SQLite URL, or False for other engines."""
+    """Return whether others than its owner may read the file of a SQLite URL; False for other engines."""
     if not url.startswith(SQLITE) or is_in_memory(url):
         return False
     return bool(os.stat(url.removeprefix(SQLITE)).st_mode & (stat.S_IRGRP | stat.S_IROTH))
@@ -78,7 +78,7 @@ def is_readable_by_others(url: str) -> bool:
 def check_creatable(url: str) -> None:
     """Raise ConfigurationError if the file of a SQLite URL could not be created; create nothing.
 
-    It could if the nearest folder above it that exists can be written.
+    The file can be created if the nearest existing folder above it is writable.
     """
     path = Path(url.removeprefix(SQLITE)).absolute()
     folder = next(parent for parent in path.parents if parent.exists())
@@ -87,14 +87,14 @@ def check_creatable(url: str) -> None:
 
 
 def is_shared(url: str) -> bool:
-    """Return whether other processes may use the store now: HBase, or a SQLite file that is open elsewhere.
+    """Return whether other processes may use the store now: HBase, or a SQLite file open in another process.
 
     This process must not have the store open. Raises ConfigurationError or StoreUnavailable.
     """
     if not url.startswith(SQLITE):
         return True
-    # The last process that closes a file in WAL mode deletes its log: if that stays, another has it open.
-    # A process that was killed has nothing open, so what it left behind goes here.
+    # The last process to close a file in WAL mode deletes its log, so a remaining log means that another
+    # process has the file open. A killed process has nothing open, so a log that it left is deleted here.
     open_table(url, create=False).close()
     return Path(url.removeprefix(SQLITE) + "-wal").exists()
 
@@ -102,11 +102,11 @@ def is_shared(url: str) -> bool:
 def back_up(
     url: str, path: str, *, overwrite: bool, report: Callable[[int, int], None], damaged: bool = False
 ) -> int:
-    """Copy the file of a SQLite store to `path` beside its writers; return the size in bytes.
+    """Copy the file of a SQLite store to `path`, even while others write; return the size in bytes.
 
-    `report` is called with the number of copied pages and of all pages. With `damaged`, a file with damaged
-    pages is copied, too, as if they were right. Raises StoreUnavailable, CorruptRow, and
-    ConfigurationError for other engines and for a file at `path` that is no backup or not to be replaced.
+    `report` is called with the number of copied pages and of all pages. With `damaged`, damaged pages are
+    copied unchanged, with new checksums. Raises StoreUnavailable and CorruptRow. Raises ConfigurationError
+    for other engines, and for a file at `path` that is not a backup or must not be replaced.
     """
     source = Path(url.removeprefix(SQLITE))
     if not url.startswith(SQLITE) or is_in_memory(url):
@@ -127,7 +127,7 @@ def back_up(
 def canonical_url(url: str) -> str:
     """Return the URL with an absolute path, or with sorted gateways and their ports.
 
-    Equal for equal stores. Without credentials, since no URL has any. Raises ConfigurationError.
+    Equal stores have equal URLs. No URL contains credentials. Raises ConfigurationError.
     """
     if url.startswith(hbase_url.SCHEME):
         target = hbase_url.parse_url(url)
@@ -138,13 +138,13 @@ def canonical_url(url: str) -> str:
 
 
 def _no_engine(url: str) -> ConfigurationError:
-    """Return the error for a URL that is not of any engine."""
+    """Return the error for a URL of an unknown engine."""
     return ConfigurationError(f"store URL {url!r} names no engine: expected {FORMS}")
 
 
 def import_hbase() -> Any:
     """Import the HBase engine, whose library is an optional extra. Raises ConfigurationError without it."""
-    # Imported on demand: happybase is an extra, and SQLite users need not install it.
+    # Import on demand, because happybase is an extra that SQLite users need not install.
     try:
         from fll_hbase.tables import hbase
     except ModuleNotFoundError as error:

@@ -30,7 +30,7 @@ PAGE_ROWS = 1_000
 _Call: TypeAlias = tuple[str, Mapping[str, object]]
 """Name and arguments of a call in HBase's Thrift interface."""
 
-# The constructor of a named tuple is a function in Python, and a scan has many cells.
+# Bypass the Python-level constructor of a named tuple, because a scan has many cells.
 _cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
 
 _log = logging.getLogger(__name__)
@@ -40,26 +40,27 @@ P = ParamSpec("P")
 
 KEYS_PER_CALL = 1_000
 SCANS_PER_CALL = 32
-"""Scans that share their waits on one connection."""
+"""Maximum of scans that share their waits on one connection."""
 
 SCAN_ATTEMPTS_MAX = 3
-"""Attempts of a call whose scanners the gateway loses. Each has the time of a call of its own."""
+"""Maximum of attempts, each with the full time of a call, if the gateway loses the call's scanners."""
 
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
-"""Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
+"""Limits of one put call. A larger row is still one call, because readers see the puts of a row at once."""
 
 ADMINISTRATION_SECONDS = 60.0
 
 
 def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-    """Return the first rows of each scan, with two waits for any number of them: PAGE_ROWS, or its limit.
+    """Return the first page of each scan, PAGE_ROWS rows or its limit, with two waits for all scans.
 
-    `columns` are in the form of the gateway. Few scans at a time: all rows are in memory, here and there.
-    A gateway answers the calls of a connection one after the other, so calls may be sent before earlier ones
-    are answered. Replies are numbered by their order only: after any error the connection must be dropped.
+    `columns` must be in the gateway's form. Pass few scans at a time, because all rows are in memory here and
+    in the gateway. A gateway answers the calls of a connection one after another, so calls may be sent before
+    earlier ones are answered. Replies are matched only by their order: after any error the connection must be
+    dropped.
     """
     client = table.connection.client
-    # The gateway opens a scanner at a region server with its first rows, so this wait is short.
+    # The gateway opens a scanner at a region server only with its first rows, so this wait is short.
     scanner_ids = _pipeline(client, [_open_call(table.name, scan) for scan in scans])
     calls: list[_Call] = []
     for scanner_id, scan in zip(scanner_ids, scans, strict=True):
@@ -69,9 +70,9 @@ def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple
 
 
 def is_lost_scanner(error: BaseException | None) -> bool:
-    """Return whether a call failed since its scanner was not used for `hbase.client.scanner.timeout.period`.
+    """Return whether a call failed because its scanner was idle for `hbase.client.scanner.timeout.period`.
 
-    An overloaded gateway may take longer than that for the scanners that are opened in one call.
+    An overloaded gateway may take longer than that for the scanners opened in one call.
     """
     return error is not None and "scanner ID is invalid" in str(error)
 
@@ -83,7 +84,7 @@ def page_rows(scan: Scan) -> int:
 
 def _open_call(table: bytes, scan: Scan) -> _Call:
     """Return the Thrift call that opens a scanner for a scan, with a cache as large as a page."""
-    # `caching` as large as the page: the gateway then needs one call to the region server for it.
+    # With `caching` as large as the page, the gateway needs only one call to the region server for it.
     thrift_scan = TScan(
         startRow=scan.start, stopRow=scan.stop, columns=scan.columns or None, caching=page_rows(scan)
     )
@@ -92,8 +93,8 @@ def _open_call(table: bytes, scan: Scan) -> _Call:
 
 def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
     """Send all calls, then receive all replies. Raises the error of the first call that failed."""
-    # Requests are short and replies of what precedes them small or few, so neither end blocks the other: the
-    # gateway can always read on while this end still sends.
+    # Requests are short, and the replies to preceding requests are small or few. Neither end can block the
+    # other, because the gateway can always read on while this end sends.
     calls = list(calls)
     for name, arguments in calls:
         client._send(name, **arguments)
@@ -101,12 +102,12 @@ def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
 
 
 def to_row(cells: Mapping[bytes, Any]) -> Row:
-    """Return the cells that Thrift returned by column as a row of ours."""
+    """Return the cells that Thrift returned by column as a `Row`."""
     return {column: _cell((cell.value, cell.timestamp)) for column, cell in cells.items()}
 
 
 class HbaseTable:
-    """A table of HBase. The first call checks that it exists and that its families never lose cells.
+    """A table of HBase. The first call checks that it exists, and that its families never lose cells.
 
     Every method raises ConfigurationError if that check fails.
     """
@@ -116,18 +117,18 @@ class HbaseTable:
         self._pool = ThriftPool(
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
-        # A quarter of the connections, so that one query with many scans, or one batch, leaves some for
-        # others. Below STUCK_MAX: one that is slow must not look like a gateway that hangs.
+        # A quarter of the connections, so that a query with many scans, or one batch, leaves some for others.
+        # Below STUCK_MAX, so that one slow query does not look like a hanging gateway.
         self.parallel_calls = min(max(connections_max // 4, 1), STUCK_MAX - 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the cells of one row as `Table.get`."""
+        """Return the cells of one row, as `Table.get`."""
         names = _thrift_columns(columns) or None
         return self._call(_get, row, names)
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        """Return rows by key as `Table.rows`, with one call for each KEYS_PER_CALL distinct keys."""
+        """Return rows by key, as `Table.rows`, with one call per KEYS_PER_CALL distinct keys."""
         names = _thrift_columns(columns) or None
         rows: dict[bytes, Row] = {}
         for chunk in _split(list(dict.fromkeys(keys)), KEYS_PER_CALL):
@@ -137,7 +138,7 @@ class HbaseTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Scan page by page. Each page is a scan of its own, so no scanner on a gateway outlives a call."""
+        """Scan page by page. Each page is a separate scan, so no scanner on a gateway outlives a call."""
         remaining = sys.maxsize if limit is None else limit
         while remaining > 0 and start < stop:
             request = Scan(start, stop, columns, remaining)
@@ -161,13 +162,13 @@ class HbaseTable:
         return sorted(key for region in regions if start < (key := region["start_key"]) < stop)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        # One batch after the other: a reader that sees a later batch must see all earlier ones.
+        # Put one batch after another: a reader that sees a later batch must see all earlier ones.
         for batch in batches:
             for call_rows in _split_batch(batch):
                 self._call(_put, call_rows)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Put cells with timestamps of their own, the oldest first, at least one call for each timestamp."""
+        """Put cells with their own timestamps, oldest first, with at least one call per timestamp."""
         # Thrift has one timestamp for all puts of a call.
         by_stamp: dict[int, list[Put]] = {}
         for row, column, value, stamp_ms in puts:
@@ -177,7 +178,7 @@ class HbaseTable:
                 self._call(_put_at, call_rows, stamp_ms)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Delete what the cells had at `until_ms` (ms since 1970) or before, in calls of whole rows."""
+        """Delete cells put at `until_ms` (ms since 1970) or earlier, in calls of whole rows."""
         for call_rows in split_deletes(cells):
             self._call(_delete, call_rows, until_ms)
 
@@ -196,7 +197,7 @@ class HbaseTable:
         return results
 
     def _first_pages(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Read the first page of each scan in one call. HBase refuses empty ranges, so they are not sent."""
+        """Read the first page of each scan in one call, without empty ranges, which HBase refuses."""
         sent = {
             number: scan._replace(columns=_thrift_columns(scan.columns))
             for number, scan in enumerate(scans)
@@ -230,23 +231,23 @@ class HbaseTable:
             raise translate_error(error, self._name) from error
 
     def _check(self) -> None:
-        """Raise ConfigurationError, with the statement to run, if the column families would lose lineage."""
+        """Raise ConfigurationError, with the statement to run, if the column families could lose lineage."""
         fixes = hbase_schema.required_fixes(_describe_families(self._pool, self._name))
         if fixes:
             statement = hbase_schema.alter_statement(self._name, fixes)
             raise ConfigurationError(
                 f"table {self._name!r} would lose lineage; run this in the HBase shell: {statement}"
             )
-        # Checked once per process, at the first call: a server may start while HBase is down.
+        # Check once per process, at the first call, because a server may start while HBase is down.
         self._checked = True
 
 
 def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
-    """Return the column families of a table by name. Raises ConfigurationError for an absent table."""
+    """Return the column families of a table by name. Raises ConfigurationError if the table is absent."""
     try:
         families = pool.run(lambda connection: connection.table(name).families())
     except HBaseServerError as error:
-        # Thrift passes the Java exception as text only.
+        # Thrift passes the Java exception only as text.
         if "TableNotFoundException" in str(error):
             raise ConfigurationError(
                 f"HBase has no table {name!r}; create it with `fll table create`"
@@ -266,7 +267,7 @@ def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
 
 
 def describe(target: HBaseUrl) -> dict[str, Family]:
-    """Return the column families. Raises ConfigurationError without such a table, StoreUnavailable."""
+    """Return the column families. Raises StoreUnavailable, and ConfigurationError if the table is absent."""
     with closing(_admin_pool(target)) as pool:
         return _describe_families(pool, target.table)
 
@@ -274,7 +275,7 @@ def describe(target: HBaseUrl) -> dict[str, Family]:
 def create(target: HBaseUrl, *, compression: str) -> bool:
     """Create a table and return True, or False if it exists. Raises ConfigurationError, StoreUnavailable.
 
-    It has one region and no block encoding: Thrift gateways cannot set either.
+    The table has one region and no block encoding, because Thrift gateways cannot set either.
     """
     options = {
         "max_versions": 1,
@@ -295,26 +296,26 @@ def create(target: HBaseUrl, *, compression: str) -> bool:
 
 
 def _admin_pool(target: HBaseUrl) -> ThriftPool:
-    """Return a pool of one connection, with the longer timeout of administration."""
+    """Return a pool of one connection, with the longer timeout of administrative calls."""
     return ThriftPool(target.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
 
 
 def _thrift_columns(columns: Columns) -> list[bytes]:
     """Convert columns to what a Thrift gateway expects.
 
-    A family is sent without its `:`, because with it the gateway means the column with an empty qualifier.
-    Columns of a requested family are dropped, because the gateway would return those columns only.
+    A family is sent without its `:`, because with it the gateway selects the column with an empty qualifier.
+    Columns of a requested family are dropped, because otherwise the gateway would return only those columns.
     """
     families = {column[:-1] for column in columns if column.find(b":") == len(column) - 1}
     qualified = [column for column in columns if column.partition(b":")[0] not in families]
     return [*families, *qualified]
 
 
-# The calls of the hot paths are those of Thrift: happybase's own convert each cell once more.
+# The hot paths call Thrift directly, because happybase's own functions convert each cell once more.
 
 
 def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
-    """Return the cells of one row, or {} without any; `columns` are as the gateway expects, None for all."""
+    """Return the cells of one row, or {} without any; `columns` are in the gateway's form, None for all."""
     rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
     return to_row(rows[0].columns) if rows else {}
 
@@ -322,7 +323,7 @@ def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) ->
 def _get_many(
     table: happybase.Table, keys: Sequence[bytes], columns: Sequence[bytes] | None
 ) -> dict[bytes, Row]:
-    """Return the rows that exist by key; `columns` are as the gateway expects, or None for all."""
+    """Return the existing rows by key; `columns` are in the gateway's form, or None for all."""
     rows = table.connection.client.getRowsWithColumns(table.name, keys, columns, {})
     return {row.row: to_row(row.columns) for row in rows}
 
@@ -346,14 +347,14 @@ def _mutations(rows: Mapping[bytes, Mapping[bytes, bytes]]) -> list[BatchMutatio
 
 
 def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:
-    """Delete columns, given by row, that were put at `until_ms` or before, in one batch of happybase."""
+    """Delete columns, given by row, that were put at `until_ms` or earlier, in one batch of happybase."""
     with table.batch(timestamp=until_ms, transaction=True) as batch:
         for row, columns in rows.items():
             batch.delete(row, columns)
 
 
 def _split(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Return the items in consecutive slices of `size`, the last one perhaps shorter; [] without items."""
+    """Return the items in consecutive slices of `size`; the last may be shorter. [] without items."""
     return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 
@@ -362,7 +363,7 @@ def split_deletes(cells: Sequence[CellKey]) -> Iterator[dict[bytes, list[bytes]]
     rows: dict[bytes, list[bytes]] = {}
     for row, column in cells:
         rows.setdefault(row, []).append(column)
-    # A job that ends between two calls must not leave half a content, which cannot be read or collected.
+    # A job interrupted between two calls must not leave half a content, which cannot be read or collected.
     call_rows: dict[bytes, list[bytes]] = {}
     cells_count = 0
     for row, columns in rows.items():
@@ -384,7 +385,7 @@ def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
             rows[row] = {column: value}
         else:
             cells[column] = value
-    # A row is never split over two calls, so its puts become visible together.
+    # A row is never split across calls, so its puts become visible together.
     call_rows: dict[bytes, dict[bytes, bytes]] = {}
     size_bytes = cells_count = 0
     for row, cells in rows.items():
@@ -400,8 +401,8 @@ def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
 
 
 def translate_error(error: HBaseServerError, name: str) -> TooLarge | StoreUnavailable:
-    """Translate an exception of HBase into one of ours, without its text, which the log has."""
-    # The text names Java classes, hosts and paths: our errors are answers to clients of the API.
+    """Translate an exception of HBase into one of this project, without its text, which is in the log."""
+    # The text names Java classes, hosts and paths, and these errors are answers to API clients.
     if "KeyValue size too large" in str(error):
         return TooLarge("a cell is larger than HBase accepts; see hbase.client.keyvalue.maxsize")
     _log.warning("table %s: %s", name, error)

@@ -46,15 +46,15 @@ def alter_statement(table: str, families: Mapping[str, Mapping[str, str]]) -> st
 
 
 def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
-    """Return the attributes, by family, that must change before the table can store lineage safely.
+    """Return, by family, the attributes that must change before the table can store lineage safely.
 
-    With more than one version deleted cells reappear. With a time to live cells disappear.
+    With more than one version, deleted cells reappear. With a time to live, cells disappear.
     """
     fixes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
         family = families.get(name)
         if family is None:
-            # No compression: the libraries for others may not be installed on the cluster.
+            # Use no compression, because other codecs may not be installed on the cluster.
             fixes[name] = _attributes("NONE")
             continue
         if family.versions != 1:
@@ -65,7 +65,7 @@ def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
 
 
 def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
-    """Return by family the attributes whose change would make reading faster, or {} without any."""
+    """Return, by family, the attributes whose change would speed up reading, or {}."""
     changes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
         family = families.get(name)
@@ -77,7 +77,7 @@ def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
 
 
 def _attributes(compression: str) -> dict[str, str]:
-    """Return the attributes of a new column family in the terms of the HBase shell."""
+    """Return the attributes of a new column family in HBase shell terms."""
     return {
         "VERSIONS": "1",
         "BLOOMFILTER": "ROW",
@@ -89,6 +89,6 @@ def _attributes(compression: str) -> dict[str, str]:
 
 
 def _render_family(name: str, attributes: Mapping[str, str]) -> str:
-    """Return a column family with its attributes as the HBase shell writes them: `{NAME => 'd', ...}`."""
+    """Return a column family with its attributes in HBase shell syntax: `{NAME => 'd', ...}`."""
     pairs = {"NAME": name, **attributes}
     return "{" + ", ".join(f"{key} => '{value}'" for key, value in pairs.items()) + "}"

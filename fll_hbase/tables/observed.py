@@ -1,4 +1,4 @@
-"""A table that counts the calls of each query and the rows that they read, and times them as spans."""
+"""A table that counts the calls of each query and the rows they read, and records calls as spans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Reads:
-    """Calls and rows of one query, whose threads share it."""
+    """Calls and rows of one query, shared by its threads."""
 
     __slots__ = ("_lock", "calls", "rows")
 
@@ -25,7 +25,7 @@ class _Reads:
         self._lock = threading.Lock()
 
     def add(self, calls: int, rows: int) -> None:
-        """Add a number of calls and of rows."""
+        """Add numbers of calls and rows."""
         with self._lock:
             self.calls += calls
             self.rows += rows
@@ -35,12 +35,12 @@ _current: ContextVar[_Reads | None] = ContextVar("reads", default=None)
 
 
 def counted(query: Callable[P, T]) -> Callable[P, T]:
-    """Count calls of a query, and what each reads, by the name of the query, not those inside of another."""
+    """Count the calls of a query and its reads, by the query's name, unless it runs inside another query."""
     kind = query.__name__
 
     @wraps(query)
     def count(*args: P.args, **options: P.kwargs) -> T:
-        """Call the query, count it in metrics if it is not inside of another one, and return its result."""
+        """Call the query and return its result; count it in metrics unless it runs inside another query."""
         if _current.get() is not None:
             return query(*args, **options)
         reads = _Reads()
@@ -50,7 +50,7 @@ def counted(query: Callable[P, T]) -> Callable[P, T]:
         finally:
             _current.reset(token)
             metrics.QUERIES.add(1, kind)
-            # A query that the caches answer makes no calls.
+            # A query answered from caches makes no calls.
             if reads.calls:
                 metrics.QUERY_CALLS.add(reads.calls, kind)
                 metrics.QUERY_ROWS.add(reads.rows, kind)
@@ -59,7 +59,7 @@ def counted(query: Callable[P, T]) -> Callable[P, T]:
 
 
 class ObservedTable:
-    """Passes every call on to a table of any engine."""
+    """Passes every call on to a table of any engine, counting reads."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -82,7 +82,7 @@ class ObservedTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        # Without a span: the rows are read while the caller works with those before.
+        # Do not record a span, because the caller processes rows while the scan continues.
         rows = self._table.scan(start, stop, columns=columns, limit=limit)
         reads = _current.get()
         return rows if reads is None else _counted_rows(rows, reads)
@@ -95,7 +95,7 @@ class ObservedTable:
         return pages
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return what the table returns; neither counted nor a span."""
+        """Return what the table returns, without counting it or recording a span."""
         return self._table.splits(start, stop, parts=parts)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
@@ -119,19 +119,19 @@ class ObservedTable:
 
 
 def _count(rows: int) -> None:
-    """Count one call and its rows for the query of this context; nothing outside of a query."""
+    """Count one call and its rows for the query of this context; do nothing outside a query."""
     reads = _current.get()
     if reads is not None:
         reads.add(1, rows)
 
 
 def _counted_rows(rows: Iterator[tuple[bytes, Row]], reads: _Reads) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows; at the end, also an early one, add one call and the rows yielded to `reads`."""
+    """Yield the rows and finally, even if stopped early, add one call and the yielded rows to `reads`."""
     count = 0
     try:
         for row in rows:
             count += 1
             yield row
     finally:
-        # The engine's iterator ends with the one over it, as it would without.
+        # Nothing to close: the engine's iterator ends together with this one.
         reads.add(1, count)

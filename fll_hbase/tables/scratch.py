@@ -1,4 +1,4 @@
-"""A temporary database for one command: sorts and joins more than memory holds, on the disk."""
+"""A temporary database on disk for one command, to sort and join more than fits in memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _CACHE_KIB = 16_384
 
 @contextmanager
 def scratch_database() -> Iterator[sqlite3.Connection]:
-    """Yield an empty database, in files of the temporary folder as soon as it is large; deleted at the end.
+    """Yield an empty database that is deleted at the end; once large, it uses files in the temporary folder.
 
     Raises ConfigurationError if it cannot be written.
     """
     try:
-        # Without a name SQLite makes a private file, which is deleted when the connection closes.
+        # Without a name, SQLite creates a private file, which is deleted when the connection closes.
         with closing(sqlite3.connect("", isolation_level=None)) as database:
             database.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             database.execute("PRAGMA temp_store = FILE")

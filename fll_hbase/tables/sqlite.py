@@ -1,7 +1,7 @@
 """SQLite engine: cells in key order in one file, shared by several processes.
 
-WAL mode lets readers work beside the one writer. Writers queue at a lock file, because SQLite's own busy
-handler is not fair. The log is flushed after the commit, outside the lock: decision 0004.
+WAL mode lets readers work concurrently with the single writer. Writers queue at a lock file, because SQLite's
+own busy handler is not fair. The log is flushed after the commit, outside the lock: decision 0004.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
 """How long a write waits for other writers before it fails as busy."""
 
-# Below SQLite's limit of 999 parameters, with room for columns.
+# Below SQLite's limit of 999 parameters, leaving room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 WARM_KEYS_MAX = 8
-"""Rows of one read that may keep writers waiting."""
+"""Maximum of rows in a read that may keep writers waiting."""
 
 WARM_SECONDS = 1.0
-"""How long after a write its connection also reads. It would not notice that the file was removed."""
+"""How long after a write its connection also serves reads, without noticing if the file is removed."""
 
 VERSIONS = 1, 2
-"""Of the schema. Pages have checksums since 2, which earlier releases would not write."""
+"""Versions of the schema. In version 2 pages have checksums, which earlier releases would not write."""
 
 _STEPS_PER_CHECK = 50_000
-"""Instructions of SQLite, a millisecond or two, after which a query looks at the deadline."""
+"""Instructions of SQLite, taking a millisecond or two, after which a query checks the deadline."""
 
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192
@@ -73,7 +73,7 @@ _PUT = """
 INSERT INTO cells (row, column, value, stamp) VALUES (?, ?, ?, ?)
 ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded.stamp
 """
-# The constructor of a named tuple is a function in Python, a tenth of the time of a read.
+# Bypass the Python-level constructor of a named tuple, which takes a tenth of the time of a read.
 _cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
 _DELETE = "DELETE FROM cells WHERE row = ? AND column = ? AND stamp <= ?"
 
@@ -81,16 +81,16 @@ _DELETE = "DELETE FROM cells WHERE row = ? AND column = ? AND stamp <= ?"
 class SqliteTable:
     """A table in one SQLite file, or in memory for one process.
 
-    Without the right to write to the file and its directory it can only be read.
+    Without write access to the file and its directory, the table is read-only.
     """
 
-    # One process writes at a time, and threads that read compete for the same core.
+    # Only one process writes at a time, and reading threads compete for the same core.
     parallel_calls = 1
 
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> None:
-        """Open the file. With `create` it is created, or an empty one gets the schema.
+        """Open the file. With `create`, create a missing file, and the schema in an empty file.
 
-        Raises ConfigurationError for the database of another application, or of another version.
+        Raises ConfigurationError for the database of another application or version.
         """
         self._path = path
         self._busy_seconds = busy_seconds
@@ -108,11 +108,11 @@ class SqliteTable:
             raise self._failed(error) from error
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the cells of one row as `Table.get`."""
+        """Return the cells of one row, as `Table.get`."""
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        """Return rows by key as `Table.rows`; few rows after a recent write come from the writer's cache."""
+        """Return rows by key, as `Table.rows`; soon after a write, few rows come from the writer's cache."""
         return self._read(
             lambda connection: _select_rows(connection, keys, columns), warm=self._is_warm(keys)
         )
@@ -132,11 +132,11 @@ class SqliteTable:
             remaining -= page_rows
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Return the rows of each scan, one after the other on one connection, each of one state."""
+        """Return the rows of each scan, each of one state, one after another on one connection."""
         return self._read(lambda connection: [_select_scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return every n-th row key of up to a million cells; of more, keys that are about as far apart."""
+        """Return every n-th row key for up to a million cells, otherwise keys at similar distances."""
         return self._read(lambda connection: find_splits(connection, start, stop, parts=parts))
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
@@ -149,11 +149,11 @@ class SqliteTable:
         self._change(lambda _: (_PUT, sorted(puts)), Sync.NOW)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Delete the cells that were put at `until_ms` or before, in one transaction; durable on return."""
+        """Delete the cells that were put at `until_ms` or earlier, in one transaction; durable on return."""
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
-        """Close the connections and files that this process opened. Those inherited by a fork stay open."""
+        """Close connections and files opened by this process, but not those inherited through a fork."""
         if self._read_only is not None:
             self._read_only.close()
         self._write_lock.close()
@@ -168,8 +168,8 @@ class SqliteTable:
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
         """Execute the statement that `change(current time in ms)` returns, in one transaction.
 
-        Durable on return with Sync.NOW. Raises ConfigurationError if the file is read-only, StoreUnavailable
-        for any error of SQLite or the file, also if it is busy for too long.
+        Durable on return with Sync.NOW. Raises ConfigurationError if the file is read-only. Raises
+        StoreUnavailable for any error of SQLite or the file, and if the file is busy for too long.
         """
         if self._read_only is not None:
             raise ReadOnlyStore(f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}")
@@ -185,7 +185,7 @@ class SqliteTable:
             raise self._failed(error) from error
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
-        """Execute a statement for each of the parameters in one transaction; roll back on any error."""
+        """Execute a statement for each set of parameters in one transaction; roll back on any error."""
         connection = self._writer_connection()
         connection.limit_waits(self._patience())
         # IMMEDIATE takes SQLite's write lock at once; a deferred transaction could fail half-way.
@@ -225,13 +225,13 @@ class SqliteTable:
         self._prepare(create=create or self._in_memory)
 
     def _prepare(self, *, create: bool) -> None:
-        """Create the schema in an empty file, no other. Raises ConfigurationError unless `create`."""
+        """Create the schema in an empty file only. Raises ConfigurationError unless `create`."""
         if self._has_schema():
             return
         if not create or self._read_only is not None:
             raise ConfigurationError(f"{self._path} is empty, not a store: check its name")
         with self._write_lock.acquired(self._patience()):
-            # Checked again inside the lock: another process may have created the schema meanwhile.
+            # Check again inside the lock, because another process may have created the schema meanwhile.
             if not self._has_schema():
                 self._writer_connection().reserve_bytes(reserve=CHECKSUM_BYTES)
                 self._writer_connection().execute("PRAGMA journal_mode = WAL").fetchall()
@@ -252,7 +252,7 @@ class SqliteTable:
             )
         if ("cells" in tables) != (version in VERSIONS) or (tables and version == 0):
             raise ConfigurationError(f"{self._path} belongs to another application: name another file")
-        # The one byte of a file that no checksum covers says whether there are any.
+        # No checksum covers the one header byte that says whether pages have checksums, so check it here.
         if version == VERSIONS[-1] and reserved != CHECKSUM_BYTES and not self._in_memory:
             raise CorruptRow(f"{self._path}: the header says that pages have no checksums")
         return bool(tables)
@@ -264,8 +264,8 @@ class SqliteTable:
     def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:
         """Return `query(connection)`, which may be called more than once. Raises StoreUnavailable.
 
-        A `warm` query takes the connection that writes, if it is free: it has the pages cached that were
-        written last. The caches of all other connections are invalid after each commit.
+        A `warm` query uses the writing connection if it is free, because its cache has the pages written
+        last. The caches of all other connections are invalid after each commit.
         """
         try:
             if self._read_only is not None:
@@ -282,7 +282,7 @@ class SqliteTable:
 
     @contextmanager
     def _reader(self) -> Iterator[Connection]:
-        """Yield a connection for reading; an in-memory table has one only, so readers take the write lock."""
+        """Yield a connection for reading; an in-memory table has only one, so readers take the write lock."""
         if self._in_memory:
             with self._write_lock.acquired(self._patience()):
                 yield self._writer_connection()
@@ -295,7 +295,7 @@ class SqliteTable:
             self._idle.append(connection)
 
     def _is_warm(self, keys: Sequence[bytes]) -> bool:
-        """Return whether these keys are few, and a write was so lately that its page cache may have them."""
+        """Return whether there are few keys, and a write was so recent that its page cache may have them."""
         is_recent = time.monotonic() - self._written_at < WARM_SECONDS
         return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
 
@@ -304,18 +304,18 @@ class SqliteTable:
         return deadline.seconds_left(self._busy_seconds)
 
     def _idle_reader(self) -> Connection:
-        """Return the reader used last, whose pages are cached, never one opened before a fork."""
+        """Return the last used reader, whose pages are cached, but never one opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_own:
                 return connection
         connection = self._connect(_READER_CACHE_KIB)
-        # A scan may skip any number of rows without the columns before it finds the first of a page.
+        # A scan may skip any number of rows that lack the columns before it finds the first row of a page.
         connection.set_progress_handler(deadline.is_over, _STEPS_PER_CHECK)
         return connection
 
     def _writer_connection(self) -> Connection:
-        """Return the one connection of this process that writes; the caller holds the write lock."""
+        """Return this process's only writing connection; the caller holds the write lock."""
         if self._writer is None or not self._writer.is_own:
             self._writer = self._connect(_WRITER_CACHE_KIB)
         return self._writer
@@ -323,15 +323,15 @@ class SqliteTable:
     def _connect(self, cache_kib: int) -> Connection:
         """Open a connection with this store's pragmas; `close` closes it."""
         connection = connect(self._path, busy_seconds=self._busy_seconds, cache_kib=cache_kib)
-        # NORMAL leaves the flush of the log to `_flush`.
+        # With NORMAL, `_flush` is responsible for flushing the log.
         connection.execute("PRAGMA synchronous = NORMAL")
-        # 20,000 pages (80 MB) instead of 1,000: fewer, larger checkpoints during ingest.
+        # 20,000 pages (80 MB) instead of 1,000, for fewer and larger checkpoints during ingest.
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
         self._connections.append(connection)
         return connection
 
     def _failed(self, error: apsw.Error | OSError) -> LineageError:
-        """Return the error that the caller of a method gets: CorruptRow for damage, else StoreUnavailable."""
+        """Return the error for the caller of a method: CorruptRow for damage, else StoreUnavailable."""
         if damaged := damage(error, self._path):
             return damaged
         if isinstance(error, TimeoutError):
@@ -340,7 +340,7 @@ class SqliteTable:
 
 
 def _advice(error: apsw.Error | OSError) -> str:
-    """Return the end of an error text: what to do about an error of SQLite or of a file."""
+    """Return the end of an error text, with advice on an error of SQLite or of a file."""
     kind = getattr(error, "result", 0)
     if kind in (apsw.SQLITE_READONLY, apsw.SQLITE_CANTOPEN) or isinstance(error, PermissionError):
         return f"{_RIGHT_TO_WRITE}, or, for reading, that to read it and the files -wal and -shm beside it"
@@ -350,13 +350,13 @@ def _advice(error: apsw.Error | OSError) -> str:
 
 
 def _select_schema(connection: Connection) -> tuple[int, set[str], int]:
-    """Return the version of the schema (0: none), the names of tables, and the reserved bytes of pages."""
+    """Return the version of the schema (0: none), the table names, and the reserved bytes of pages."""
     tables = {str(name) for (name,) in connection.execute(_TABLES)}
     return connection.pragma("user_version"), tables, connection.reserve_bytes()
 
 
 def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
-    """Return the rows that exist among the keys, each with the selected columns."""
+    """Return the existing rows among the keys, each with the selected columns."""
     where, parameters = _column_condition(tuple(columns))
     rows: dict[bytes, Row] = {}
     for begin in range(0, len(keys), KEYS_PER_QUERY):
@@ -375,7 +375,7 @@ def _select_range(
     """Return at most `limit` rows from start (included) to stop (excluded), in key order."""
     where, parameters = _column_condition(tuple(columns))
     query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
-    # A row has one cell of one column, so there is nothing to group: a fifth of a window query.
+    # A row has only one cell of one column, so skip grouping, which takes a fifth of a window query.
     if len(columns) == 1 and not _families(columns):
         single: Any = connection.execute(f"{query} LIMIT ?", (*bounds, *parameters, limit)).fetchall()
         return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in single]
@@ -405,7 +405,7 @@ def _select_scan(connection: Connection, scan: Scan) -> list[tuple[bytes, Row]]:
 
 @lru_cache(maxsize=256)
 def _column_condition(columns: tuple[bytes, ...]) -> tuple[str, tuple[bytes, ...]]:
-    """Return the SQL condition on columns and its parameters; `;` is the byte after the `:` of a family."""
+    """Return the SQL condition on columns, and its parameters; `;` is the byte after a family's `:`."""
     if not columns:
         return "", ()
     families = _families(columns)
@@ -417,10 +417,10 @@ def _column_condition(columns: tuple[bytes, ...]) -> tuple[str, tuple[bytes, ...
 
 
 def _families(columns: Columns) -> list[bytes]:
-    """Return those of the columns that stand for a whole family: they end with their first `:`."""
+    """Return the columns that select a whole family: their first `:` is at the end."""
     return [column for column in columns if column.find(b":") == len(column) - 1]
 
 
 def _placeholders(values: Sequence[bytes]) -> str:
-    """Return as many `?`, separated by commas, as there are values."""
+    """Return a `?` for each value, separated by commas."""
     return ",".join("?" * len(values))

@@ -1,4 +1,4 @@
-"""Backups of a SQLite store beside running writers: one consistent file, or none."""
+"""Backups of a SQLite store in use: one consistent file, or none."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
 
 APPLICATION_ID = 0x464C4C42
-"""`FLLB` in the header of a backup, which no store that is in use has."""
+"""`FLLB`, which only backups have in their header, never a store in use."""
 
 PAGES_PER_STEP = 1_000
-"""4 MB of one step, between two reports of the progress."""
+"""Pages copied per step (4 MB), between two progress reports."""
 
 _BUSY_SECONDS, _CACHE_KIB = 5.0, 2_000
 
 Report = Callable[[int, int], None]
-"""Called with the number of pages that are copied, and of all pages."""
+"""Called with the number of copied pages, and of all pages."""
 
 
 def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, damaged: bool = False) -> int:
-    """Copy the store in one file to another, as it is at the beginning; return the size in bytes.
+    """Copy the store in one file, in its state at the beginning, to another; return the size in bytes.
 
-    Readers and writers go on; the log of the store grows until the backup ends. The target appears complete
-    and durable, under its name, at the end. With `overwrite` it may be an earlier backup. With `damaged`,
-    pages that differ from their checksums are copied as they are, with new ones. Raises ConfigurationError
-    for any other file there and without its directory, CorruptRow, and StoreUnavailable.
+    Readers and writers continue; the log of the store grows until the backup ends. The target appears under
+    its name, complete and durable, only at the end. With `overwrite` it may be an earlier backup. With
+    `damaged`, pages that differ from their checksums are copied unchanged, with new checksums. Raises
+    ConfigurationError for any other existing file, or a missing directory, CorruptRow, and StoreUnavailable.
     """
     _check_target(source, target, overwrite=overwrite)
     try:
@@ -54,13 +54,13 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, dama
 
 
 def is_backup(path: Path) -> bool:
-    """Return whether a file is a backup that no process has used as a store since."""
+    """Return whether a file is a backup that no process has used as a store."""
     try:
         with closing(_open(path, "mode=ro&immutable=1")) as opened:
             application = opened.pragma("application_id")
     except apsw.Error:
         return False
-    # Whoever writes to a store leaves its lock file beside it.
+    # A writer of a store leaves its lock file next to it.
     return bool(application == APPLICATION_ID) and not Path(f"{path}.lock").exists()
 
 
@@ -84,7 +84,7 @@ def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def _partial_file(target: Path) -> Iterator[Path]:
-    """Return a context with a new, empty file beside the target, deleted at its end if it is still there."""
+    """Return a context with a new, empty file next to the target, deleted at the end if it still exists."""
     number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".part", dir=target.parent)
     os.close(number)
     partial = Path(name)
@@ -95,20 +95,20 @@ def _partial_file(target: Path) -> Iterator[Path]:
 
 
 def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None:
-    """Copy one state of a store to the file `partial`, mark it as a backup and flush it to the disk."""
+    """Copy one state of a store to the file `partial`, mark it as a backup and flush it to disk."""
     with (
         closing(_open(source, "mode=rw", compare=not damaged)) as origin,
         closing(_open(partial, "mode=rw")) as copy,
     ):
-        # A read transaction: without one, each commit of a writer would restart the backup.
+        # Without a read transaction, each commit of a writer would restart the backup.
         origin.execute("BEGIN")
         origin.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        # Flushed as a whole at the end, and worthless before.
+        # The copy is flushed as a whole at the end, and is worthless before.
         copy.execute("PRAGMA synchronous = OFF")
         copy.execute("PRAGMA journal_mode = OFF").fetchall()
         if origin.reserve_bytes() == CHECKSUM_BYTES:
-            # The first page says whether pages get checksums, so it has to be written before all others: by
-            # any change of it that leaves an unfinished copy without the mark of a backup.
+            # The first page determines whether pages get checksums, so write it before all others. Any change
+            # that leaves an unfinished copy without the mark of a backup will do.
             copy.reserve_bytes(reserve=CHECKSUM_BYTES)
             copy.execute("PRAGMA application_id = 1")
         with copy.backup("main", origin, "main") as backup:
@@ -116,12 +116,12 @@ def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None
                 backup.step(PAGES_PER_STEP)
                 report(backup.page_count - backup.remaining, backup.page_count)
         copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    # Closed, so that the copy, which has the WAL mode of the store, has no log of its own any more.
+    # The copy has the store's WAL mode; now that it is closed, it no longer has its own log.
     _flush(partial)
 
 
 def _open(path: Path, query: str, *, compare: bool = True) -> Connection:
-    """Open a file with the query of a URI of SQLite. Raises apsw.Error."""
+    """Open a file with the query part of an SQLite URI. Raises apsw.Error."""
     uri = f"{path.absolute().as_uri()}?{query}"
     return connect(uri, busy_seconds=_BUSY_SECONDS, cache_kib=_CACHE_KIB, uri=True, compare=compare)
 

@@ -1,7 +1,7 @@
-"""Connections to a SQLite file, with the settings that all of them have.
+"""Connections to a SQLite file, with common settings.
 
-SQLite compares nothing that it reads. Its extension cksumvfs puts a checksum at the end of each page of
-a file that reserves room for it, and compares each page that is read from the disk: decision 0106.
+SQLite does not verify what it reads. Its extension cksumvfs puts a checksum at the end of each page, if the
+file reserves room for it, and verifies each page that is read from disk: decision 0106.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from apsw import sqlite_extra
 from fll_hbase.runtime.errors import ConfigurationError, CorruptRow
 
 CHECKSUM_BYTES = 8
-"""Reserved at the end of each page of a file with checksums; any other number switches them off."""
+"""Bytes reserved at the end of each page of a file with checksums; any other number disables checksums."""
 
 
 class Connection(apsw.Connection):
@@ -31,12 +31,12 @@ class Connection(apsw.Connection):
 
     @property
     def is_own(self) -> bool:
-        """Return whether this process opened it: one inherited through a fork must not be used."""
+        """Return whether this process opened it; a connection inherited through a fork must not be used."""
         return self._pid == os.getpid()
 
     def limit_waits(self, seconds: float) -> None:
-        """Set how long a statement waits for locks of SQLite itself, in whole seconds, rounded up."""
-        # Nearly always as before.
+        """Set how long a statement waits for SQLite's own locks, in whole seconds, rounded up."""
+        # The value rarely changes.
         whole_seconds = math.ceil(seconds)
         if whole_seconds != self._busy_seconds:
             self.set_busy_timeout(1000 * whole_seconds)
@@ -46,14 +46,14 @@ class Connection(apsw.Connection):
 def connect(
     path: str, *, busy_seconds: float, cache_kib: int, uri: bool = False, compare: bool = True
 ) -> Connection:
-    """Open a file, or with `uri` the file that a URI of SQLite names. Without `compare`, read damaged pages.
+    """Open a file, or with `uri` the file that an SQLite URI names. Without `compare`, read damaged pages.
 
     Raises apsw.Error, and ConfigurationError without the extension.
     """
     _load_checksums()
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | (apsw.SQLITE_OPEN_URI if uri else 0)
     connection = Connection(path, flags, busy_seconds)
-    # First: to set the cache reads the first page.
+    # Done first, because setting the cache reads the first page.
     if not compare:
         connection.execute("PRAGMA checksum_verification = OFF").fetchall()
     connection.execute(f"PRAGMA cache_size = -{cache_kib}")
@@ -61,7 +61,7 @@ def connect(
 
 
 def damage(error: Exception, path: object) -> CorruptRow | None:
-    """Return the error of a page that differs from its checksum or makes no sense, None for another error."""
+    """Return the error for a page that is invalid or fails its checksum, None for other errors."""
     code = getattr(error, "extendedresult", 0)
     if code != apsw.SQLITE_IOERR_DATA and code & 0xFF != apsw.SQLITE_CORRUPT:
         return None
@@ -70,7 +70,7 @@ def damage(error: Exception, path: object) -> CorruptRow | None:
 
 @cache
 def _load_checksums() -> None:
-    """Load the extension once per process: from then on each file is opened through it."""
+    """Load the extension once per process; all files are then opened through it."""
     try:
         with closing(apsw.Connection(":memory:")) as connection:
             sqlite_extra.load(connection, "cksumvfs")

@@ -1,6 +1,6 @@
-"""Rights on the files of a SQLite store: they are for its owner alone, unless its owner decides otherwise.
+"""Permissions of the files of a SQLite store, which are private unless the owner decides otherwise.
 
-SQLite gives the log and its index the mode of the database, and as root its owner, too.
+SQLite gives the log and its index the mode of the database and, as root, also its owner.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file that only its owner may open; keep a file that exists. Raises OSError.
+    """Create an empty file that only its owner may open; keep an existing file. Raises OSError.
 
-    A file that root creates belongs to the owner of its directory, so that a service which runs as that user
-    can open a store that an administrator made.
+    A file created by root belongs to the owner of its directory, so that a service running as that user can
+    open a store created by an administrator.
     """
-    # Resolved, since SQLite would create what a link names.
+    # Resolve the path, because SQLite would create the target of a link.
     path = path.resolve()
-    # One descriptor for both steps: whoever owns a folder above could put another one in its place.
+    # Use one descriptor for both steps: the owner of a folder above could replace the directory in between.
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         descriptor = os.open(path.name, _NEW, 0o600, dir_fd=directory)
@@ -36,10 +36,10 @@ def create_private(path: Path) -> None:
 
 
 def open_lock(path: Path, store: Path) -> int:
-    """Return a descriptor of a lock file, which those may open who may write to the store. Raises OSError.
+    """Return a descriptor of a lock file that users with write access to the store may open. Raises OSError.
 
-    Root gives away only a lock that it has just made, and follows no link: the owner of the folder could
-    put another file of root in its place.
+    As root, give away only a lock that was just created, and follow no link: the owner of the folder could
+    substitute another file of root.
     """
     wanted = store.stat()
     try:
@@ -62,6 +62,6 @@ def open_lock(path: Path, store: Path) -> int:
 
 
 def _give(descriptor: int, owner: os.stat_result) -> None:
-    """Give a file owner and group of `owner`, another file, if this process is root's, else do nothing."""
+    """Give a file the owner and group in `owner` if this process runs as root, else do nothing."""
     if os.geteuid() == _ROOT:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)

@@ -1,8 +1,9 @@
 """SQLite files that this user may only read.
 
-A reader of a file in WAL mode usually writes, too: into the index of the log, and it creates both. A user
-without that right reads them as they are. Where there is no log, as no process has the file open, SQLite
-reads it as one that never changes, so what was read counts only if it was not changed meanwhile: decision 85.
+A reader of a file in WAL mode usually creates the log and its index, and writes to the index.
+A user without write access reads these as they are. Without a log, because no process has the file open,
+SQLite reads the file as immutable. A result then counts only if the file has not changed meanwhile: decision
+85.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from fll_hbase.tables.sqlite_connection import Connection, connect
 T = TypeVar("T")
 
 ATTEMPTS_MAX = 20
-"""Times that something is read while others open, close and change the file."""
+"""Maximum of attempts of a read while others open, close and change the file."""
 
 _CACHE_KIB = 8_192
 _LOG, _LOG_INDEX = "-wal", "-shm"
 
 
 def may_write(path: str) -> bool:
-    """Return whether this user may write to a file in WAL mode, or True for one that does not exist."""
+    """Return whether this user may write to a file in WAL mode; True if it does not exist."""
     directory = Path(path).absolute().parent
     if not Path(path).exists():
         return True
     if not _has_right(path, os.W_OK):
         return False
-    # Without the right to create the log beside the file, it has to be there.
+    # Without the right to create the log, the log must already exist next to the file.
     return _has_right(str(directory), os.W_OK | os.X_OK) or all(
         _has_right(path + suffix, os.W_OK) for suffix in (_LOG, _LOG_INDEX)
     )
 
 
 class _State(NamedTuple):
-    """A file, and whether its log has changes that are not in it yet."""
+    """A file, and whether its log has changes that are not yet in it."""
 
     inode: int
     size_bytes: int
@@ -53,14 +54,14 @@ class ReadOnlyFile:
     """Reads a file that only others may change. Threads may share it."""
 
     def __init__(self, path: str, *, busy_seconds: float, steps_per_check: int) -> None:
-        """A query looks at the deadline every `steps_per_check` instructions of SQLite."""
+        """Prepare to read; a query checks the deadline every `steps_per_check` instructions of SQLite."""
         self._path = path
         self._busy_seconds = busy_seconds
         self._steps_per_check = steps_per_check
         self._idle: list[tuple[_State, Connection]] = []
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """Return the result of a query, which may be called again, on one state of the file.
+        """Return the result of a query, which may be called again, for one state of the file.
 
         Raises apsw.Error, OSError, and TimeoutError if the file changed during every attempt.
         """
@@ -72,7 +73,8 @@ class ReadOnlyFile:
                 result = query(connection)
             except apsw.Error:
                 connection.close()
-                # Pages of two states do not fit together, and a log may come or go while it is opened.
+                # Pages of two states do not fit together, and a log may appear or disappear while it is
+                # opened.
                 if self._state() == state:
                     raise
                 continue
@@ -88,13 +90,13 @@ class ReadOnlyFile:
                 self._idle.pop()[1].close()
 
     def _state(self) -> _State:
-        """Return the present state of the file and whether it has a log that is not empty. Raises OSError."""
+        """Return the current state of the file, and whether it has a nonempty log. Raises OSError."""
         status = os.stat(self._path)
         has_log = os.path.exists(self._path + _LOG) and os.path.getsize(self._path + _LOG) > 0
         return _State(status.st_ino, status.st_size, status.st_mtime_ns, has_log)
 
     def _connection(self, state: _State) -> Connection:
-        """Return a connection for a state: with a log it sees changes, without one it is of that state."""
+        """Return a connection for a state: with a log it sees changes, without one only that state."""
         while self._idle:
             with suppress(IndexError):
                 opened_in, connection = self._idle.pop()

@@ -1,4 +1,4 @@
-"""Keys that split a range of a SQLite table into similar parts, at a cost that does not follow its size."""
+"""Keys that split a range of a SQLite table into similar parts, in time independent of its size."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from fll_hbase.tables.sqlite_connection import Connection
 
 COUNTED_MAX = 1_000_000
-"""Cells that are counted for exact parts, in a fraction of a second; a larger range is estimated."""
+"""Maximum of cells counted for exact parts, in a fraction of a second; a larger range is estimated."""
 
 SECTION_CELLS = 50_000
-"""Cells of a section that is not divided further: of larger sections the sizes are not known."""
+"""Cells of a section that is not divided further; the sizes of larger sections are unknown."""
 
 SECTIONS_PER_PART = 16
 
@@ -24,7 +24,7 @@ _LAST = "SELECT row FROM cells WHERE row >= ? AND row < ? ORDER BY row DESC LIMI
 
 
 class _Section(NamedTuple):
-    """The start of a part of the range, and its cells, SECTION_CELLS if there are more."""
+    """The start of a part of the range, and its number of cells, SECTION_CELLS if there are more."""
 
     start: bytes
     cells: int
@@ -33,7 +33,7 @@ class _Section(NamedTuple):
 def find_splits(connection: Connection, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
     """Return sorted keys between `start` and `stop` (both excluded), at most one less than `parts`.
 
-    They split the cells into parts of about as many; of a large range, a key may be one without a row.
+    The keys split the cells into parts of similar size. In a large range, some keys may have no row.
     """
     cells = _count(connection, start, stop, cells_max=COUNTED_MAX)
     if cells < COUNTED_MAX:
@@ -42,7 +42,7 @@ def find_splits(connection: Connection, start: bytes, stop: bytes, *, parts: int
 
 
 def _every_nth(connection: Connection, start: bytes, stop: bytes, *, parts: int, cells: int) -> list[bytes]:
-    """Return at most `parts - 1` keys that split a range of `cells` cells into parts of about as many."""
+    """Return at most `parts - 1` keys that split a range of `cells` cells into parts of similar size."""
     keys: list[bytes] = []
     hop = (start, stop, cells // parts)
     while len(keys) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
@@ -53,7 +53,7 @@ def _every_nth(connection: Connection, start: bytes, stop: bytes, *, parts: int,
 
 def _sections(connection: Connection, start: bytes, stop: bytes, *, sections_max: int) -> list[_Section]:
     """Divide the range by the next byte of its keys until sections are small, or there are enough of them."""
-    # The widest first: a dataset with most of the rows is divided by time, while small ones stay as they are.
+    # Start with the widest: a dataset with most of the rows is divided by time, while small ones stay whole.
     waiting = deque([(start, stop)])
     sections: list[_Section] = []
     while waiting:
@@ -69,7 +69,7 @@ def _sections(connection: Connection, start: bytes, stop: bytes, *, sections_max
 
 
 def _next_bytes(connection: Connection, start: bytes, stop: bytes) -> Iterator[bytes]:
-    """Yield the beginnings of keys up to the first byte in which they differ, except the first one."""
+    """Yield the beginnings of keys up to the first byte in which they differ, except the first beginning."""
     first, last = _key(connection, _FIRST, start, stop), _key(connection, _LAST, start, stop)
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     size = sum(1 for _ in same)
@@ -89,7 +89,7 @@ def _key(connection: Connection, query: str, start: bytes, stop: bytes) -> bytes
 
 
 def _spread(sections: list[_Section], *, parts: int) -> list[bytes]:
-    """Return the starts of the sections with which a new part begins; parts have about as many cells."""
+    """Return the starts of the sections that begin new parts of similar size."""
     total = sum(section.cells for section in sections) + 1
     begins = accumulate((section.cells for section in sections), initial=0)
     part_numbers = [cells * parts // total for cells in begins]

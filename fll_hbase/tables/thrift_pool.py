@@ -1,7 +1,7 @@
-"""Connection pool over HBase's Thrift gateways, with failover and a deadline for every wait.
+"""Connection pool for HBase's Thrift gateways, with failover and a deadline for every wait.
 
-A connection is dropped after any error: on a connection reused after a timeout, the late reply would be taken
-for the reply to the next call.
+A connection is dropped after any error: if it were reused after a timeout, the late reply would be taken for
+the reply to the next call.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2.0
 SLOT_WAIT_SECONDS = 2.0
-"""How long a call waits while all connections are in use."""
+"""Maximum wait of a call while all connections are in use."""
 
 IDLE_SECONDS = 45.0
-"""Below the 60 s after which a gateway closes idle connections by default."""
+"""Less than the 60 s after which a gateway closes idle connections by default."""
 
 AGE_SECONDS = 300.0
-"""Maximum age of a connection, so that a restarted gateway gets its share of calls again."""
+"""Maximum age of a connection, so that a restarted gateway receives its share of calls again."""
 
 DOWN_SECONDS = 5.0
-"""How long the other gateways are preferred after one failed."""
+"""How long other gateways are preferred after one has failed."""
 
 ROUNDS, PAUSE_SECONDS = 3, 0.1
-"""Attempts to connect to any gateway, and the first pause between them, which doubles."""
+"""Maximum of rounds of attempts to connect, and the first pause between them, which doubles."""
 
 STUCK_SECONDS, STUCK_MAX = 2.0, 4
-"""Once STUCK_MAX calls have waited this long, new calls wait no longer, so that threads stay free."""
+"""Once STUCK_MAX calls have waited this long, new calls wait no longer than this, to keep threads free."""
 
 
 class HBaseServerError(Exception):
@@ -72,12 +72,13 @@ class ThriftPool:
         self._reset()
 
     def run(self, operation: Callable[[happybase.Connection], T]) -> T:
-        """Call `operation(connection)` and return its result; repeated elsewhere if a connection breaks.
+        """Call `operation(connection)` and return its result, repeating it elsewhere if a connection breaks.
 
-        Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time,
-        DeadlineExceeded at the deadline of the request, ConfigurationError if an address is not a gateway's.
+        Raises HBaseServerError for an exception of HBase, and StoreUnavailable if no gateway answers in time.
+        Raises DeadlineExceeded at the deadline of the request, and ConfigurationError if an address is not a
+        gateway's.
         """
-        # gunicorn and multiprocessing fork after the pool exists.
+        # gunicorn and multiprocessing may fork after the pool was created.
         if self._pid != os.getpid():
             self._reset_after_fork()
         failures: list[str] = []
@@ -87,7 +88,7 @@ class ThriftPool:
                 try:
                     answer = connection.call(operation, deadline)
                 except TimeoutError as error:
-                    # Not repeated: the gateway may still be executing the call, and time is up anyway.
+                    # Do not repeat: the gateway may still be executing the call, and the time is over anyway.
                     self._discard_late(connection)
                     raise request_deadline.unavailable(
                         f"gateway {connection.address} did not answer in time: outcome unknown, try again"
@@ -95,13 +96,14 @@ class ThriftPool:
                 except (TTransportException, OSError) as error:
                     self._discard(connection, _reason(error))
                     failures.append(f"{connection.address}: {_reason(error)}")
-                    # One attempt per gateway, and one more for a connection that was already stale.
+                    # Allow one attempt per gateway, and one more for a connection that was already stale.
                     if len(failures) > len(self._addresses):
                         raise StoreUnavailable(
                             f"all gateways closed the connection ({'; '.join(failures)}); try again"
                         ) from error
                 except TException as error:
-                    # An answer, but it may have come in several messages: the connection is not reused.
+                    # This is an answer, but it may consist of several messages, so do not reuse the
+                    # connection.
                     connection.drop()
                     raise HBaseServerError(error) from error
                 except BaseException:
@@ -117,7 +119,7 @@ class ThriftPool:
             connection.drop()
 
     def _reset(self) -> None:
-        """Begin with an empty pool in this process, and with no gateway known as failed; close nothing."""
+        """Start with an empty pool and no gateway known as failed, without closing anything."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._connections_max)
@@ -167,7 +169,7 @@ class ThriftPool:
         return self._timeout_seconds if stuck < STUCK_MAX else min(STUCK_SECONDS, self._timeout_seconds)
 
     def _acquire(self, deadline: float) -> _PooledConnection:
-        """Return the most recently used idle connection that is not too old, or open one.
+        """Return the most recently used idle connection that is not too old, or open a new one.
 
         `deadline` is in monotonic seconds. Raises StoreUnavailable if no gateway can be reached by then.
         """
@@ -193,7 +195,8 @@ class ThriftPool:
                 except (TTransportException, OSError) as error:
                     reasons[address] = _reason(error)
                     self._avoid(address, reasons[address])
-            # Not the common retry policy: rounds over all gateways, bounded by the deadline of this call.
+            # Do not use the common retry policy: rounds over all gateways are bounded by the deadline of this
+            # call.
             pause = PAUSE_SECONDS * 2**number
             if number == ROUNDS - 1 or time.monotonic() + pause > deadline:
                 break
@@ -204,7 +207,7 @@ class ThriftPool:
         )
 
     def _addresses_by_preference(self) -> list[GatewayAddress]:
-        """Return all gateways, recently failed ones last. Each call begins with another one."""
+        """Return all gateways, recently failed ones last, beginning with a different gateway in each call."""
         with self._lock:
             self._addresses.append(self._addresses.pop(0))
             order = list(self._addresses)
@@ -213,19 +216,19 @@ class ThriftPool:
 
     def _discard_late(self, late: _PooledConnection) -> None:
         """Close a connection whose gateway did not answer by the deadline of a call."""
-        # A request may have only milliseconds left: that is no sign that the gateway hangs.
+        # If the request had only milliseconds left, the missing answer does not mean that the gateway hangs.
         if time.monotonic() - late.used_at < min(STUCK_SECONDS, self._timeout_seconds) / 2:
             late.drop()
         else:
             self._discard(late, "no answer in time")
 
     def _avoid(self, address: GatewayAddress, reason: str) -> None:
-        """Prefer other gateways for DOWN_SECONDS; count the failure, and log it, once for each outage."""
+        """Prefer other gateways for DOWN_SECONDS; count the failure, and log it once per outage."""
         now = time.monotonic()
         is_known = self._failed_until.get(address, 0.0) > now
         self._failed_until[address] = now + DOWN_SECONDS
         metrics.GATEWAY_FAILURES.add()
-        # Once for an outage in which calls go on to fail, not for each of them.
+        # Log once per outage, even if calls continue to fail.
         if not is_known:
             _log.warning("gateway %s failed, others come first for %g s: %s", address, DOWN_SECONDS, reason)
 
@@ -236,7 +239,7 @@ class ThriftPool:
         """
         self._avoid(failed.address, reason)
         failed.drop()
-        # They were opened before the failure and would cost each caller a timeout.
+        # Idle connections date from before the failure and would cause each caller a timeout.
         for idle in self._pop_idle():
             if idle.address == failed.address:
                 idle.drop()
@@ -260,7 +263,7 @@ class _PooledConnection:
 
     def __init__(self, address: GatewayAddress, connect_seconds: float) -> None:
         self.address = address
-        # autoconnect=False: the constructor would otherwise connect without our error handling.
+        # Without autoconnect=False, the constructor would connect without this class's error handling.
         self._connection = _Connection(
             address.host, address.port, timeout=1000 * connect_seconds, autoconnect=False
         )
@@ -268,13 +271,13 @@ class _PooledConnection:
         self._opened_at = self.used_at = time.monotonic()
 
     def is_fresh(self, now: float) -> bool:
-        """Return whether at `now` the gateway has probably not closed it, by its age and its last use."""
+        """Return whether the gateway has probably not closed it by `now`, given its age and last use."""
         return now - self.used_at < IDLE_SECONDS and now - self._opened_at < AGE_SECONDS
 
     def call(self, operation: Callable[[happybase.Connection], T], deadline: float) -> T:
         """Return `operation(connection)`, all of whose waits end at `deadline` (monotonic seconds).
 
-        Raises ConfigurationError if what answers is not a gateway, TimeoutError at the deadline.
+        Raises TimeoutError at the deadline, and ConfigurationError if the address is not a gateway's.
         """
         self.used_at = time.monotonic()
         self._connection.socket.deadline = deadline
@@ -291,7 +294,7 @@ class _PooledConnection:
         self._connection.close()
 
     def abandon(self) -> None:
-        """Close the socket of this process only; `drop` would end the connection of the parent process."""
+        """Close only this process's socket; `drop` would end the parent's connection."""
         self._connection.transport.sock.close()
 
 
@@ -300,7 +303,7 @@ class _Connection(happybase.Connection):  # type: ignore[misc]
 
     def _refresh_thrift_client(self) -> None:
         """Replace socket, transport and client, with a socket that has a deadline."""
-        # As in happybase 1.3, which has no parameter for the socket.
+        # Follows happybase 1.3, which has no parameter for the socket.
         self.socket = DeadlineSocket(host=self.host, port=self.port, socket_timeout=self.timeout)
         self.transport = TBufferedTransport(self.socket)
         self.client = TClient(Hbase, TBinaryProtocol(self.transport, decode_response=False))
@@ -309,7 +312,7 @@ class _Connection(happybase.Connection):  # type: ignore[misc]
 class DeadlineSocket(TSocket):  # type: ignore[misc]
     """A socket of thriftpy2 whose reads and writes end at `deadline` (monotonic seconds).
 
-    An operation makes several calls, and an answer comes in many pieces: a timeout for each would add up.
+    An operation makes several calls, and an answer comes in many pieces, so separate timeouts would add up.
     """
 
     deadline = 0.0
@@ -328,13 +331,13 @@ class DeadlineSocket(TSocket):  # type: ignore[misc]
     def _limit(self) -> None:
         """Set the socket's timeout to the time left. Raises TimeoutError if there is none."""
         seconds = self.deadline - time.monotonic()
-        # However fast the rest of an answer arrives: without this, each read would have some more time.
+        # Without this, each read would get some more time, however fast the rest of an answer arrives.
         if seconds <= 0:
             raise TimeoutError("the deadline of the call has passed")
         self.sock.settimeout(seconds)
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of the operating system's message for an error, else of the error itself."""
+    """Return the first line of an error's operating system message, or of the error itself."""
     cause = error.__context__ if isinstance(error.__context__, OSError) else error
     return str(cause).partition("\n")[0] or type(cause).__name__

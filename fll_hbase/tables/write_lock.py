@@ -13,20 +13,20 @@ from pathlib import Path
 from fll_hbase.tables.sqlite_files import open_lock
 
 PATIENT_THREADS_MAX = 4
-"""Threads that wait for their whole timeout; further ones give up early while the lock makes no progress."""
+"""Maximum of threads that wait for their whole timeout; others give up early if the lock is stuck."""
 
 STUCK_SECONDS = 2.0
 
 
 class WriteLock:
-    """A lock with a timeout. With a file it excludes all processes that use the same file.
+    """A lock with a timeout. With a file, it excludes all processes that use the same file.
 
     If the lock has not changed hands for STUCK_SECONDS, because its holder is stopped, only
-    PATIENT_THREADS_MAX threads keep waiting: the others are needed for readers.
+    PATIENT_THREADS_MAX threads keep waiting. The others are needed for readers.
     """
 
     def __init__(self, store: str | None) -> None:
-        """Lock the file at the path of a store, by a file beside it; None: the threads of this process."""
+        """Lock a file next to the store at a path, or for None only the threads of this process."""
         self._store = store
         self._thread_lock = threading.Lock()
         self._waiting_lock = threading.Lock()
@@ -58,7 +58,7 @@ class WriteLock:
             raise
 
     def release(self) -> None:
-        """Release the lock among processes and among threads; the caller has acquired it."""
+        """Release the lock among processes and among threads; the caller must have acquired it."""
         try:
             if self._file is not None:
                 self._file.unlock()
@@ -66,7 +66,7 @@ class WriteLock:
             self._release_thread()
 
     def exclude_threads(self) -> bool:
-        """Keep this process from writing until `admit_threads`; return False if a thread writes or waits."""
+        """Prevent writes of this process until `admit_threads`; return False if a thread writes or waits."""
         return not self._waiting and self._thread_lock.acquire(blocking=False)
 
     def admit_threads(self) -> None:
@@ -105,7 +105,7 @@ class WriteLock:
             self._file = None
 
     def _open_file(self, store: str) -> _LockFile:
-        """Return the lock file, opened by this process: an inherited one would share the parent's lock."""
+        """Return the lock file opened by this process; an inherited file would share the parent's lock."""
         if self._file is None or self._file.pid != os.getpid():
             self._file = _LockFile(store)
         return self._file
@@ -114,7 +114,7 @@ class WriteLock:
 class _LockFile:
     """flock(2) with a timeout: one background thread waits for the lock, as long as that takes.
 
-    It releases a lock that it gets after the timeout, so that a timeout leaves nothing behind.
+    The thread releases a lock that it gets after the timeout, so that a timeout leaves nothing behind.
     """
 
     def __init__(self, store: str) -> None:
@@ -127,7 +127,7 @@ class _LockFile:
     def lock(self, seconds: float) -> bool:
         """Return whether the lock was acquired in time. Only one thread may call this at a time."""
         with self._lock:
-            # The common case needs no thread. While ours waits, this would share its lock.
+            # The common case needs no thread. A call during the thread's wait would share the thread's lock.
             if not self._waiting and self._lock_at_once():
                 return True
             self._wanted = True
@@ -137,7 +137,8 @@ class _LockFile:
             try:
                 return self._changed.wait_for(lambda: self._locked, max(seconds, 0))
             except BaseException:
-                # Interrupted, perhaps just after our thread got the lock, which the caller never releases.
+                # Interrupted, perhaps right after the thread got the lock, which the caller would never
+                # release.
                 if self._locked:
                     self.unlock()
                 raise
@@ -152,7 +153,7 @@ class _LockFile:
         """Close the file. If a thread waits for the lock, that thread closes it."""
         with self._lock:
             self._closed = True
-            # A thread that waits needs the descriptor, and closes it.
+            # A waiting thread needs the descriptor, and closes it.
             if not self._waiting:
                 os.close(self._descriptor)
 

@@ -1,4 +1,4 @@
-"""Progress of a copy, as a row of its target: where it came from, and how far it is."""
+"""Progress of a copy, stored as a row of its target: the source, and the last key copied."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ROW, COLUMN = layout.PROPERTIES + b"copy", b"d:v"
 
 
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a copy of `source`, a canonical URL, is.
+    """How far a copy of `source`, a canonical URL, has come.
 
-    Every row of the kinds before `kind` is copied, and of `kind` those up to the escaped key `last_key`,
-    as they were when the pass read them. It is numbered from 1, and began at `began_ms` (milliseconds since
-    1970), also if it was interrupted and went on later.
+    All rows of the kinds before `kind` are copied, and the rows of `kind` up to the escaped key `last_key`,
+    as they were when the pass read them. Passes are numbered from 1. The pass began at `began_ms`
+    (milliseconds since 1970), even if it was interrupted and resumed later.
     """
 
     source: str
@@ -28,22 +28,22 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
     is_complete: bool = False
 
     def moved_to(self, kind: str, key: bytes) -> Progress:
-        """Return the progress after the row with this key, of this kind, is copied."""
+        """Return the progress after copying the row of this kind and key."""
         return msgspec.structs.replace(self, kind=kind, last_key=escape_bytes(key).decode())
 
     @property
     def last(self) -> bytes:
-        """Return the unescaped key of the last row that is copied, b"" before the first one."""
+        """Return the unescaped key of the last copied row, b"" before the first one."""
         return unescape_bytes(self.last_key.encode())
 
 
 def put_of(progress: Progress) -> Put:
-    """Return the cell to put into the target of a copy as its progress."""
+    """Return the cell that stores this progress in the target of a copy."""
     return Put(ROW, COLUMN, msgspec.json.encode(progress))
 
 
 def read_progress(table: Table) -> Progress | None:
-    """Return the progress of the copy that a table is, or None for any other table. Raises CorruptRow."""
+    """Return the progress of the copy in a table, or None if the table is not a copy. Raises CorruptRow."""
     cell = table.get(ROW).get(COLUMN)
     if cell is None:
         return None

@@ -1,7 +1,7 @@
 """Copy of a whole store: passes over all rows, kind by kind, until one finds both sides equal.
 
-Puts go in the order of the commit protocol, deletes in the opposite one, so that a reader of the target finds
-the content of every run that it sees, at any moment (docs/reference/row-keys.md, "How rows are written").
+Puts follow the order of the commit protocol and deletes the opposite one. A reader of the target therefore
+always finds the content of every run that it sees (docs/reference/row-keys.md, "How rows are written").
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
 
 _MARKS = 2**64
 _LENGTHS = (4, 4)
-"""Bytes of the lengths of key and column in what is hashed: no two cells are the same bytes."""
+"""Bytes of the hashed lengths of key and column, which make the hashed bytes of each cell unique."""
 
 PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
-"""Rows that are compared and put together; contents and event bodies may have megabytes each."""
+"""Rows that are compared and put together; a content or event body may have megabytes."""
 
 _HEAVY = layout.CONTENTS, layout.EVENT_BODIES
 _ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
 
 Report = Callable[[str, int], None]
-"""Called after each page with the name of the kind and the number of rows that the pass has compared."""
+"""Called after each page with the name of the row kind and the number of rows compared by the pass."""
 
 PASSES_MAX = 5
-"""Passes of one command: a source that is being written may never be found equal."""
+"""Maximum of passes per command: a source under constant writes may never compare equal."""
 
 _SKEW_SHARE = 8
-"""Clocks may differ by this share, an eighth, of the grace period."""
+"""Clocks may differ by an eighth of the grace period."""
 
 PassReport = Callable[[int, str, int], None]
-"""Called with the number of the pass, the name of a kind of row, and the rows that the pass has compared."""
+"""Called with the number of the pass, the name of a row kind, and the number of rows compared so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The cells to put and to delete that make a copy equal to its source.
 
-    `extras` are cells that the source does not have, and `extras_until_ms` the latest time that one of them
-    was put.
+    `extras` are cells that the source does not have, and `extras_until_ms` is the time of the latest put
+    among them.
     """
 
     puts: tuple[StampedPut, ...] = ()
@@ -62,17 +62,17 @@ class Difference:
 
 
 def keeps_stamps(key: bytes) -> bool:
-    """Return whether the row with this key has the source's timestamps in a copy: catalogue rows only."""
-    # Of several types or descriptions that a dataset has under its names, readers use the newest. The cells
-    # of all other rows are stamped by the target, so that the grace period protects them (decision 47).
+    """Return whether a row keeps the source's timestamps in a copy: only catalogue rows do."""
+    # A dataset may have several types or descriptions under its names; readers use the newest. The target
+    # stamps the cells of all other rows, so that the grace period protects them (decision 47).
     return key.startswith(layout.DATASETS)
 
 
 def copied_cells(key: bytes, row: Row) -> Row:
-    """Return the cells of a row that a copy has: all, but of a calendar only its tokens, without values.
+    """Return the cells of a row that a copy has: all, except that calendars have only tokens, without values.
 
-    Seals are left out: they are read at another moment than the run rows that they count. A target has tokens
-    of its own, which a copy replaces for each day whose runs it changes.
+    Seals are left out, because they are read at a different time than the run rows that they count. A target
+    has tokens of its own; a copy replaces them for each day whose runs it changes.
     """
     if not key.startswith(layout.CALENDARS):
         return row
@@ -82,7 +82,7 @@ def copied_cells(key: bytes, row: Row) -> Row:
 
 
 def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Difference:
-    """Return what makes the rows of `target` equal to `source`; `copied_cells` returns both."""
+    """Return the changes that make `target` equal to `source`, which are both rows from `copied_cells`."""
     puts = tuple(
         StampedPut(key, column, cell.value, cell.stamp_ms)
         for key, row in source.items()
@@ -99,10 +99,10 @@ def compare_rows(source: Mapping[bytes, Row], target: Mapping[bytes, Row]) -> Di
 
 
 def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
-    """Return whether a copy has the value of a cell, and a stamp that is as late where stamps are kept."""
+    """Return whether a copy has the value of a cell, and, where stamps are kept, one at least as late."""
     if copied is None or copied.value != cell.value:
         return False
-    # A later timestamp stays: HBase shows the latest put, whatever is put with an earlier one.
+    # A later timestamp may stay: HBase shows the latest put, even after a put with an earlier stamp.
     return not keeps_stamps(key) or copied.stamp_ms >= cell.stamp_ms
 
 
@@ -110,8 +110,8 @@ def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
 class Mark:
     """Rows, cells and the sum of the 64-bit hashes of the cells; equal ranges of rows have equal marks.
 
-    The sum does not depend on the order of rows and columns. Timestamps are no part of it: an engine stamps
-    what is put into it by its own clock.
+    The sum does not depend on the order of rows and columns. Timestamps are excluded, because each engine
+    stamps cells by its own clock.
     """
 
     rows: int = 0
@@ -119,7 +119,7 @@ class Mark:
     hash: int = 0
 
     def __add__(self, other: Mark) -> Mark:
-        """Return the mark of the rows of both, which are different rows."""
+        """Return the mark of the rows of both, which must be different rows."""
         return Mark(self.rows + other.rows, self.cells + other.cells, (self.hash + other.hash) % _MARKS)
 
 
@@ -131,7 +131,7 @@ def mark_row(key: bytes, row: Row) -> Mark:
 
 
 def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
-    """Return the 64-bit hash of a cell; the lengths of key and column are part of what is hashed."""
+    """Return the 64-bit hash of a cell, including the lengths of key and column."""
     lengths = b"".join(
         len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
     )
@@ -140,7 +140,7 @@ def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class KindResult:
-    """The outcome of a pass for the rows of one kind: marks of both sides as it read them, its changes."""
+    """The outcome of a pass for one row kind: its marks of both sides, and its changes."""
 
     source: Mark = field(default_factory=Mark)
     target: Mark = field(default_factory=Mark)
@@ -154,11 +154,11 @@ class KindResult:
 
 
 class CopyPass:
-    """Makes a target equal to a source that others may write, while nobody else writes the target.
+    """Makes a target equal to a source that others may write, while nothing else writes the target.
 
-    A run whose row has a cell put after `young_ms` may be newer than what the pass has read of other kinds.
-    Others may read the target, and seal its days: the pass touches those whose runs it changes, within
-    `grace_ms` as a commit does.
+    A run whose row has a cell put after `young_ms` may be newer than the rows of other kinds that the pass
+    has read. Others may read the target and seal its days. Within `grace_ms`, as a commit does, the pass
+    touches the days whose runs it changes.
     """
 
     def __init__(self, source: Table, target: Table, *, young_ms: int, grace_ms: int, report: Report) -> None:
@@ -171,16 +171,16 @@ class CopyPass:
         self._rows = 0
 
     def run(self, begin: Progress) -> dict[str, KindResult]:
-        """Put what the target lacks and then delete what it has in excess, from `begin` on.
+        """Put what the target lacks, then delete what it has in excess, starting at `begin`.
 
-        Return results by kind. Raises StoreUnavailable, or CorruptRow for a run that was recorded just now
-        and cannot be read. After either, a new pass can go on from the progress in the target.
+        Returns results by kind. Raises StoreUnavailable, or CorruptRow for a recently recorded run that
+        cannot be read. After either error, a new pass can continue from the progress in the target.
         """
-        # Before all others: stated later, a property is true of rows that this pass may not have read.
+        # Read properties first: one stated later may describe rows that this pass has not read.
         properties = set(self._read_all(self._source, _PROPERTIES))
         kinds = _kinds_from(begin)
         results = {kind.name: self._put_kind(kind, begin) for kind in kinds}
-        # After a pass that goes on, rows before its beginning may be older than a property.
+        # After a resumed pass, rows before its beginning may be older than a property.
         if kinds == _ROWS:
             results[_PROPERTIES.name] = self._put_properties(properties, begin)
         for kind in reversed(COPY_ORDER):
@@ -191,7 +191,7 @@ class CopyPass:
     def _put_kind(self, kind: RowKind, begin: Progress) -> KindResult:
         """Put the cells of a kind in which the target differs, after `begin`, each page with its progress.
 
-        Deletes nothing; the result counts the cells that are to be deleted.
+        Deletes nothing; the result counts the cells to delete.
         """
         result = KindResult()
         for start, stop in kind.key_ranges:
@@ -225,9 +225,9 @@ class CopyPass:
         return _add_page(KindResult(), rows, copies, difference)
 
     def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
-        """Copy what runs rely on that were recorded since the pass began: it may be in no earlier page."""
+        """Copy the rows that runs rely on and that may be newer than the pages that this pass has read."""
         young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
-        # Run index rows are not among them: a list of runs has these runs after the next pass. Their days are
+        # Run index rows are left out: lists of runs show these runs after the next pass. Their days are
         # touched in any case.
         cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
         keys = {row for row, _ in cells if not row.startswith((layout.RUN_INDEX, layout.CALENDARS))}
@@ -251,32 +251,32 @@ class CopyPass:
                     self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
 
     def _touch(self, runs: Iterable[Row]) -> None:
-        """Put new tokens of the days of these run rows into the target, so that no seal of them holds."""
+        """Put new tokens for the days of the given run rows into the target, to invalidate their seals."""
         touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
 
     def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
-        """Put cells into the target, then `others`, which must not be durable before them."""
+        """Put cells into the target, then `others`, which must not become durable before the cells."""
         stamped = [put for put in puts if keeps_stamps(put.row)]
         if stamped:
             self._target.put_stamped(stamped)
-        # A fresh token, or it might be that of a seal which the target has since it had this token before.
+        # Use a fresh token: the target may have a seal that was made with the source's token.
         token = calendar_rows.new_token()
         batch = [
             Put(put.row, put.column, token if put.row.startswith(layout.CALENDARS) else put.value)
             for put in puts
             if not keeps_stamps(put.row)
         ]
-        # The progress last: it is true of what is durable.
+        # Write the progress last, so that it only covers durable rows.
         self._target.write([part for part in (batch, others) if part])
 
     def _pages(
         self, key_range: Range, *, page_rows: int
     ) -> Iterator[tuple[dict[bytes, Row], dict[bytes, Row]]]:
-        """Yield the rows of source and target between the same keys, at most `page_rows` of each."""
+        """Yield the rows of source and target in the same key ranges, at most `page_rows` of each."""
         start, stop = key_range
         while start < stop:
             pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
-            # A page that is full may leave rows for the next one.
+            # A full page may leave rows for the next one.
             end = min((page[-1][0] + b"\x00" for page in pages if len(page) == page_rows), default=stop)
             rows, copies = (
                 {key: cells for key, row in page if key < end and (cells := _copied(key, row))}
@@ -286,24 +286,24 @@ class CopyPass:
             start = end
 
     def _read_all(self, table: Table, kind: RowKind) -> dict[bytes, Row]:
-        """Return all rows of a kind by key, without the progress of a copy."""
+        """Return all rows of a kind by key, without the progress row of a copy."""
         return {
             key: row for start, stop in kind.key_ranges for key, row in table.scan(start, stop) if key != ROW
         }
 
 
 def _copied(key: bytes, row: Row) -> Row:
-    """Return the cells of a row that a copy has, see `copied_cells`, {} for the row of a copy's progress."""
+    """Return the copied cells of a row, see `copied_cells`, or {} for the progress row of a copy."""
     return {} if key == ROW else copied_cells(key, row)
 
 
 def _page_rows(kind: RowKind) -> int:
-    """Return how many rows of a kind are compared together: fewer where rows may have megabytes."""
+    """Return how many rows of a kind are compared together: fewer for kinds with rows of megabytes."""
     return HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
 
 
 def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
-    """Return the kinds of rows left to copy, from the progress's kind on; all if that is unknown."""
+    """Return the kinds of rows left to copy, starting with the progress's kind; all if it is unknown."""
     names = [kind.name for kind in _ROWS]
     return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
 
@@ -311,7 +311,7 @@ def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
 def _add_page(
     result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
 ) -> KindResult:
-    """Return a new result: `result` with the marks of both sides of a page and its changes added."""
+    """Return `result` with the marks of both sides of a page, and the page's changes, added."""
     marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
     return KindResult(
         result.source + marks[0],
@@ -323,7 +323,7 @@ def _add_page(
 
 @dataclass(frozen=True, slots=True)
 class CopyRequest:
-    """The canonical URL of the source, and how to copy; `update` allows a target that is complete already."""
+    """The canonical URL of the source, and how to copy; `update` allows a target that is already complete."""
 
     source: str
     grace_ms: int
@@ -333,7 +333,7 @@ class CopyRequest:
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """The last pass by kind of row, the number of passes, and what all of them put and deleted in cells.
+    """The last pass by row kind, the number of passes, and the cells put and deleted by all passes.
 
     The copy is complete if the last pass compared everything and found both sides equal.
     """
@@ -345,7 +345,7 @@ class CopyReport:
     is_complete: bool
 
     def summary(self) -> dict[str, Any]:
-        """Return the report as JSON members; marks are 16 hex digits."""
+        """Return the report as JSON members, with marks as 16 hex digits."""
         kinds = {
             name: {
                 "rows": result.source.rows,
@@ -365,10 +365,10 @@ class CopyReport:
 
 
 def copy_store(source: Table, target: Table, request: CopyRequest, *, report: PassReport) -> CopyReport:
-    """Make the target equal to the source, beside writers of the source; return what the last pass found.
+    """Make the target equal to the source, even while others write the source; return the results.
 
-    The target is empty, or an earlier copy of the same source, which is gone on with. Raises
-    ConfigurationError for any other target, and StoreUnavailable: then the same call goes on.
+    The target must be empty, or an earlier copy of the same source, which is continued. Raises
+    ConfigurationError for any other target. Raises StoreUnavailable; the same call then resumes the copy.
     """
     check_not_copying(source)
     current = _begin(target, request)
@@ -380,7 +380,7 @@ def copy_store(source: Table, target: Table, request: CopyRequest, *, report: Pa
         results = _run_pass(source, target, request, current, report)
         put += sum(result.put for result in results.values())
         deleted += sum(result.deleted for result in results.values())
-        # A pass that went on has not compared what stands before.
+        # A resumed pass has not compared the rows before its beginning.
         is_complete = not current.kind and all(result.is_equal for result in results.values())
         current = _next_pass(request, current.number, is_complete=is_complete)
         target.write([[put_of(current)]])
@@ -388,14 +388,14 @@ def copy_store(source: Table, target: Table, request: CopyRequest, *, report: Pa
 
 
 def _next_pass(request: CopyRequest, number: int, *, is_complete: bool = False) -> Progress:
-    """Return the progress at the beginning of the pass after `number`, or of a copy that needs none."""
+    """Return the progress at the beginning of the pass after `number`, or of a complete copy."""
     return Progress(request.source, clock.now_ms(), number=number + 1, is_complete=is_complete)
 
 
 def _run_pass(
     source: Table, target: Table, request: CopyRequest, current: Progress, report: PassReport
 ) -> dict[str, KindResult]:
-    # What was put before this was visible when the pass began, whatever clock stamped it.
+    # Anything put before this was visible when the pass began, whichever clock stamped it.
     young_ms = current.began_ms - request.grace_ms // _SKEW_SHARE
     copy_pass = CopyPass(
         source,
@@ -408,7 +408,7 @@ def _run_pass(
 
 
 def _begin(target: Table, request: CopyRequest) -> Progress:
-    """Put and return where a new, unfinished or (`update`) finished copy goes on.
+    """Put and return the progress at which a new, unfinished or (`update`) finished copy continues.
 
     Raises ConfigurationError.
     """

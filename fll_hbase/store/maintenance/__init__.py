@@ -1,1 +1,1 @@
-"""Maintenance: garbage collection and the analysis of what run rows need; the audit of a table."""
+"""Maintenance: garbage collection, with the analysis of the cells that runs need, and audits of a table."""

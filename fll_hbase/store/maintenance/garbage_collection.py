@@ -1,7 +1,7 @@
 """Garbage collection in one process: purge of expired runs, then deletion of cells that no run row needs.
 
-docs/reference/row-keys.md, "How rows are deleted", defines both and says why they are safe beside
-running writers. Only cells that were put at `until_ms` or before are deleted.
+docs/reference/row-keys.md, "How rows are deleted", defines both steps and explains why they are safe while
+writers are running. Deletes only cells that were put at `until_ms` or earlier.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ T = TypeVar("T")
 _Touch: TypeAlias = Callable[[Collection[ContentDay]], None]
 
 PAGE_ROWS = 1_000
-"""Rows of one page of a scan, and cells or rows of one delete."""
+"""Rows of a page of a scan, and cells or rows of a delete."""
 
 HINTS = (*layout.REFERENCES, layout.WAYS, layout.CALENDARS, layout.RUN_INDEX)
-"""Prefixes of the rows that are deleted cell by cell."""
+"""Prefixes of rows that are deleted cell by cell."""
 
 _SKEW_SHARE = 8
-"""Clocks may differ by this share, an eighth, of the grace period."""
+"""Clocks may differ by an eighth of the grace period."""
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
     """Cells of HINTS to delete, and whole rows of catalogue, contents and event bodies.
 
-    `contents` has the keys of event bodies, too. `truncated_rows` are the catalogue rows of datasets that
-    lose references to runs that other datasets keep. `bytes` is the size of all but the catalogue rows, and
-    of contents without operations.
+    `contents` also has the keys of event bodies. `truncated_rows` are the catalogue rows of datasets that
+    lose references to runs that other datasets keep. `bytes` is the total size, without the catalogue
+    rows, and without the operations of contents.
     """
 
     cells: frozenset[CellKey]
@@ -56,14 +56,14 @@ class Garbage:
 
 
 class Removed(NamedTuple):
-    """Numbers of deleted rows, cells and bytes; includes cells that a writer put again in the meantime."""
+    """Numbers of deleted rows, cells and bytes, including cells that a writer put again in the meantime."""
 
     rows: int
     cells: int
     bytes: int
 
     def __add__(self, other: object) -> Removed:
-        """Return the sums of both, number by number; NotImplemented for another type."""
+        """Return the sums number by number; NotImplemented for another type."""
         if not isinstance(other, Removed):
             return NotImplemented
         return Removed(self.rows + other.rows, self.cells + other.cells, self.bytes + other.bytes)
@@ -80,9 +80,10 @@ def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
 
 
 def safe_until_ms(now_ms: int, grace_ms: int) -> int:
-    """Return the latest `until_ms` that is safe for a scan which begins at `now_ms`."""
-    # A commit relies on cells younger than half the grace period and puts nothing later than half of it after
-    # it began. So a commit that relied on an older cell has ended, and the scan sees its commit record.
+    """Return the latest `until_ms` that is safe for a scan beginning at `now_ms`."""
+    # A commit relies on cells younger than half the grace period, and puts nothing later than half of it
+    # after its beginning. A commit that relied on an older cell has ended, so the scan sees its commit
+    # record.
     return now_ms - grace_ms - grace_ms // _SKEW_SHARE
 
 
@@ -94,13 +95,13 @@ def purge(
     grace_ms: int,
     clock: Callable[[], int] = now_ms,
 ) -> Removed:
-    """Delete the rows of runs that started before the cut-offs of all their datasets; return their numbers.
+    """Delete the rows of runs that started before the cut-offs of all their datasets; return the numbers.
 
     Rows with a cell put after `until_ms` stay; `grace_ms` and `clock` are passed to `touch_days`. Raises
     CorruptRow or StoreUnavailable.
     """
-    # Run rows only. Their contents, references, ways and calendar cells are garbage of a scan that begins
-    # after the purge has ended: `remove_runs` may restore a run, which then needs its content (decision 15).
+    # Delete run rows only. Their contents, references, ways and calendar cells are garbage for a scan that
+    # begins after the purge: `remove_runs` may restore a run, which then needs its content (decision 15).
     scanner = LivenessScanner(table, policy)
     removed = NONE_REMOVED
     for page in pages(table, *ranges.prefix_range(layout.RUNS)):
@@ -112,14 +113,14 @@ def purge(
 def find_garbage(
     table: Table, policy: RetentionPolicy, *, until_ms: int, purge_until_ms: int | None = None
 ) -> Garbage:
-    """Return all garbage of a table, which has to fit in memory, as 64-bit hashes of what its runs need.
+    """Return all garbage of a table, with a 64-bit hash in memory of each cell that its runs need.
 
-    `until_ms` is that of `safe_until_ms` for a time before the call. With `purge_until_ms` the runs that a
-    purge until then would delete need nothing, as if it had ended.
+    `until_ms` must come from `safe_until_ms` for a time before the call. With `purge_until_ms`, runs that a
+    purge up to this time would delete need nothing, as if it had ended.
 
-    Raises CorruptRow: an unreadable row could need any cell.
+    Raises CorruptRow, because an unreadable row could need any cell.
     """
-    # A run that is committed after its row was scanned needs no cell older than `until_ms`: its commit put or
+    # A run committed after its row was scanned needs no cell older than `until_ms`: its commit put or
     # refreshed all of them.
     needed, truncated = _needed_cells(table, policy, until_ms, purge_until_ms)
     size = 0
@@ -139,11 +140,11 @@ def find_garbage(
         if hash_cell(CellKey(key, b"")) not in needed:
             unneeded.add(key)
             size += size_of({key: cells_of_row}).bytes
-    # The catalogue has no run of its own to need it: a dataset is garbage if only garbage contents name it.
+    # The catalogue is not needed by runs: a dataset is garbage if only garbage contents name it.
     datasets = {key: set(liveness.catalogue_keys(key, row)) for key, row in contents.items()}
     live_datasets = set().union(*(datasets[key] for key in datasets.keys() - unneeded))
     dead_datasets = set().union(*(datasets[key] for key in datasets.keys() & unneeded)) - live_datasets
-    # Runs are recorded under one name (decision 13), so perhaps no content names the alias of a dataset.
+    # Runs are recorded under one name (decision 13), so no content may name the alias of a dataset.
     dead_aliases = alias_catalogue_rows(table, sorted(dead_datasets)) - live_datasets
     return Garbage(
         cells=frozenset(cells),
@@ -159,8 +160,8 @@ def _needed_cells(
 ) -> tuple[set[int], set[bytes]]:
     """Return the hashes of the cells that runs need, and the catalogue keys of datasets that lose references.
 
-    With `purge_until_ms` expired runs are left out; runs changed after `until_ms` need former cells, too.
-    Two cells with one hash keep each other (decision 16). Raises CorruptRow.
+    With `purge_until_ms`, expired runs are left out. Runs changed after `until_ms` also need their former
+    cells. Two cells with equal hashes keep each other (decision 16). Raises CorruptRow.
     """
     scanner = LivenessScanner(table, policy)
     needed: set[int] = set()
@@ -188,7 +189,7 @@ class AliasCell(NamedTuple):
 
 
 def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[AliasCell]:
-    """Yield each alias cell of the datasets with these catalogue keys, and the catalogue key of the alias."""
+    """Yield each alias cell of the datasets with these catalogue keys, and the alias's catalogue key."""
     for batch in _batches([layout.alias_row(ranges.dataset_of(key)) for key in keys]):
         for key, row in table.rows(batch).items():
             for alias in layout.aliases_in(row):
@@ -202,10 +203,10 @@ def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
     """Delete garbage: cells of HINTS, then catalogue rows, then contents and event bodies."""
-    # The markers first: an audit reports missing references of runs that start after the horizon.
+    # Write the markers first: an audit reports missing references of runs that start after the horizon.
     write_horizon_markers(table, garbage.truncated_rows, policy)
-    # Contents last, since the garbage of the catalogue is found through them: after an interruption anywhere
-    # the next garbage collection finds what is left.
+    # Delete contents last, because the garbage of the catalogue is found through them. After an interruption,
+    # the next garbage collection then finds the rest.
     remove_cells(table, sorted(garbage.cells), until_ms=until_ms)
     remove_catalogue_rows(table, sorted(garbage.catalogue_rows), until_ms=until_ms)
     remove_rows(table, sorted(garbage.contents), until_ms=until_ms)
@@ -214,7 +215,7 @@ def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms:
 def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: RetentionPolicy) -> None:
     """Put the cut-off of each dataset, given by its catalogue row: older references may have been deleted.
 
-    It is in the catalogue row, and in a row beside the ways, which queries read.
+    The cut-off goes into the catalogue row, and into a row next to the ways, which queries read.
     """
     puts = []
     for key in sorted(keys):
@@ -230,16 +231,16 @@ def remove_runs(
 ) -> Removed:
     """Delete run rows, except those with a cell put after `until_ms` or changed in the meantime.
 
-    Returns the numbers of those deleted. The days of the runs are touched first, see `touch_days`, which
-    defines `grace_ms` and `clock` and raises StoreUnavailable.
+    Returns the numbers of deleted rows, cells and bytes. Touches the days of the runs first, see
+    `touch_days`, which defines `grace_ms` and `clock` and raises StoreUnavailable.
     """
     touch = partial(touch_days, table, grace_ms=grace_ms, clock=clock)
     removed = NONE_REMOVED
     for batch in _batches(keys):
         expired = _older_rows(table, batch, until_ms)
         touch(days_of_commits(expired.values()))
-        # Purge, in two steps with a read after each. In the other order a reader could find a commit record
-        # without its events, which is CorruptRow; a run without commit record is ignored.
+        # Purge in two steps with a read after each. In the reverse order, a reader could find a commit record
+        # without its events, which is CorruptRow; readers ignore a run without a commit record.
         uncommitted = _delete_columns(table, expired, layout.COMMIT, until_ms=until_ms, touch=touch)
         deleted = _delete_columns(table, uncommitted, b"", until_ms=until_ms, touch=touch)
         removed += size_of({key: expired[key] for key in deleted})
@@ -253,13 +254,13 @@ def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> No
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete rows of contents and event bodies; return the numbers of those deleted.
+    """Delete rows of contents and event bodies; return what was deleted.
 
     Rows with a cell put after `until_ms` stay.
     """
     removed = NONE_REMOVED
     for batch in _batches(keys):
-        # Read once more: step 2 of a commit may have put a row again since the scan.
+        # Read again: step 2 of a commit may have put a row again since the scan.
         rows = _older_rows(table, batch, until_ms)
         table.delete(_cells(rows), until_ms=until_ms)
         removed += size_of(rows)
@@ -272,20 +273,20 @@ def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int)
     Returns the numbers for the catalogue rows.
     """
     datasets = set(keys)
-    # An alias is in the rows of both names. If one of the two datasets stays, so do both cells.
+    # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
     cells = [cell for cell, alias in alias_cells(table, keys) if alias in datasets]
     remove_cells(table, cells, until_ms=until_ms)
     return remove_datasets(table, keys, until_ms=until_ms)
 
 
 def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, without aliases, and the horizons beside their ways.
+    """Delete the old cells of catalogue rows, except aliases, and the horizons next to their ways.
 
     Returns the numbers for the catalogue rows.
     """
     removed = NONE_REMOVED
     for batch in _batches(keys):
-        # Cell by cell, unlike contents: a catalogue cell is valid without the others of its row (decision 1).
+        # Cell by cell, unlike contents: a catalogue cell is valid without the rest of its row (decision 1).
         rows = table.rows(batch)
         horizons = table.rows([calendars.horizon_row(ranges.dataset_of(key)) for key in batch])
         table.delete(_cells({**rows, **horizons}), until_ms=until_ms)
@@ -294,9 +295,9 @@ def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Re
 
 
 def former_index_ranges(table: Table) -> list[Range]:
-    """Return the key ranges of `layout.INDEXES_BEFORE_CALENDARS` that have rows; [] if the table has no mark.
+    """Return the key ranges of `layout.INDEXES_BEFORE_CALENDARS` with rows; [] if the table is not marked.
 
-    Without the mark servers of an earlier release may still read these rows.
+    Without the mark, servers of an earlier release may still read these rows.
     """
     if not calendar_mark.is_marked(table):
         return []
@@ -309,7 +310,7 @@ def remove_former_indexes(
 ) -> Iterator[Removed]:
     """Delete the rows of a range of `former_index_ranges`; yield the numbers of each page.
 
-    Rows with a cell put after `until_ms` stay, and all with `dry_run`.
+    Rows with a cell put after `until_ms` stay. If `dry_run` is set, all rows stay.
     """
     for page in pages(table, start, stop):
         rows = dict(liveness.rows_older_than(page.items(), until_ms))
@@ -319,7 +320,7 @@ def remove_former_indexes(
 
 
 def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]:
-    """Scan the light cells from `start` (included) to `stop` (excluded), PAGE_ROWS rows at a time."""
+    """Scan light cells from `start` (included) to `stop` (excluded), PAGE_ROWS rows at a time."""
     scanned = table.scan(start, stop, columns=liveness.SCANNED)
     while page := dict(islice(scanned, PAGE_ROWS)):
         yield page
@@ -330,18 +331,18 @@ def _delete_columns(
 ) -> dict[bytes, Row]:
     """Delete the columns that begin with `prefix`; return the remaining cells of each row, by key.
 
-    `rows` are complete rows as read before, without a cell that was put after `until_ms`. A row without
-    remaining cells is in the result, empty. A row that a writer changed in the meantime, be it by a put of
-    an equal cell, gets the deleted cells back, after its day was touched, and is left out.
+    `rows` are complete rows as read before, without cells put after `until_ms`. A row without remaining cells
+    is in the result, empty. If a writer changed a row in the meantime, even by a put of an equal cell, the
+    row is left out, its day is touched, and its deleted cells are restored.
     """
     left = {key: {c: row[c] for c in row if not c.startswith(prefix)} for key, row in rows.items()}
     deleted = {key: rows[key].keys() - left[key].keys() for key in rows}
     table.delete([CellKey(key, column) for key in rows for column in deleted[key]], until_ms=until_ms)
     current = table.rows(list(rows)) if rows else {}
-    # Cells are compared with their timestamps: a writer that puts an equal cell relies on the row, too.
+    # Compare cells with their timestamps: a writer that puts an equal cell also relies on the row.
     changed = {key for key in rows if current.get(key, {}) != left[key]}
     restored = {key: {column: rows[key][column] for column in deleted[key]} for key in sorted(changed)}
-    # Once more: a reader may have sealed the day without these runs since.
+    # Touch again: a reader may since have sealed the day without these runs.
     touch(days_of_commits(restored.values()))
     # Put without the old timestamps: HBase's delete also hides later puts that are not newer than `until_ms`.
     puts = [Put(key, column, cell.value) for key, row in restored.items() for column, cell in row.items()]
@@ -351,12 +352,12 @@ def _delete_columns(
 
 
 def _older_rows(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[bytes, Row]:
-    """Return the stored rows with these keys, by key, if none of their cells was put after `until_ms`."""
+    """Return by key the stored rows among these whose cells were all put at `until_ms` or earlier."""
     return {key: row for key, row in table.rows(keys).items() if liveness.is_older_than(row, until_ms)}
 
 
 def size_of(rows: Mapping[bytes, Row]) -> Removed:
-    """Return the numbers of rows and of their cells, and the approximate size of all in bytes."""
+    """Return the number of rows, the number of their cells, and the approximate size in bytes."""
     sizes = [size_bytes(key, column, cell.value) for key, row in rows.items() for column, cell in row.items()]
     return Removed(len(rows), len(sizes), sum(sizes))
 
@@ -367,6 +368,6 @@ def _cells(rows: Mapping[bytes, Row]) -> list[CellKey]:
 
 
 def _batches(keys: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield consecutive parts of a sequence, of PAGE_ROWS items each, the last one of fewer."""
+    """Yield consecutive parts of a sequence, of PAGE_ROWS items each; the last may be shorter."""
     for start in range(0, len(keys), PAGE_ROWS):
         yield keys[start : start + PAGE_ROWS]

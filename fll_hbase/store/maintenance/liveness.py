@@ -1,7 +1,7 @@
 """Liveness analysis for garbage collection: every cell that a run row refers to.
 
-A run needs its content (the set of operations that it performed), its event bodies, its references, its
-row in the run index, the calendar cells of its day and the ways of its period.
+A run needs its content (the set of operations that it performed), its event bodies, its references, its row
+in the run index, the calendar cells of its day and the ways of its period.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000
-"""Bound of the cache of days of contents whose shared cells were reported already."""
+"""Maximum of cached days of contents whose shared cells were already reported."""
 
 _ANY_AGE_MS = 2**63 - 1
-# The constructor of a named tuple is a function in Python, and each run needs several cells.
+# Bypass the Python-level constructor of a named tuple, because each run needs several cells.
 _cell_key: Callable[[tuple[bytes, bytes]], CellKey] = partial(tuple.__new__, CellKey)
 SCANNED = (layout.LIGHT,)
-"""The columns of run rows that a scan has to read: the light family; run rows have no other."""
+"""The columns of run rows that a scan must read: the light family, since run rows have no other."""
 
 
 class LiveCells(NamedTuple):
-    """The cells that one run row needs, rows of contents and event bodies as cells without a column.
+    """The cells that one run row needs; rows of contents and event bodies are cells without a column.
 
-    Cells shared by several runs may be reported for only one of them. `truncated_datasets` are those of its
-    datasets whose references to it are purged, since it started before their horizons. `former` are the cells
-    of what it was before it changed, as long as that is not long ago.
+    Cells shared by several runs may be reported for only one of them. `truncated_datasets` are datasets of
+    the run that lost their references to it in a purge, because it started before their horizons. `former`
+    has the cells of the run's earlier states, if the run changed recently.
     """
 
     cells: Sequence[CellKey]
@@ -58,13 +58,13 @@ class _CommittedState(NamedTuple):
 class LivenessScanner:
     """Finds the cells that pages of run rows need. For one thread.
 
-    Methods raise CorruptRow. Then nothing may be deleted, since an unreadable row could need any cell.
+    Methods raise CorruptRow. The caller must then delete nothing: an unreadable row could need any cell.
     """
 
     def __init__(self, table: Table, policy: RetentionPolicy) -> None:
         self._policy = policy
         self._endpoints = EndpointCache(table, self._cutoffs)
-        # An entry that is evicted costs a second report of the same cells, which changes no result.
+        # An evicted entry only causes a second report of the same cells, which changes no result.
         self._reported: LRUCache[ContentDay, bool] = LRUCache(CACHED_DAYS_MAX)
 
     def expired_runs(self, page: Mapping[bytes, Row], *, until_ms: int) -> Iterator[bytes]:
@@ -72,21 +72,21 @@ class LivenessScanner:
 
         Rows with a cell put after `until_ms` are left out.
         """
-        # A writer may still be at work on a younger row.
+        # A writer may still be working on a younger row.
         old = dict(rows_older_than(page.items(), until_ms))
         for key, state in self._committed_states(old).items():
             horizons = (endpoint.horizon_ms for endpoint in state.endpoints)
-            # The earliest cut-off of its datasets decides. A run without commit has no known datasets.
+            # The earliest cut-off of its datasets decides. A run without a commit has no known datasets.
             if _start_ms(key, old[key], state.head) < min(horizons, default=self._policy.default_ms):
                 yield key
 
     def live_cells(self, page: Mapping[bytes, Row], *, until_ms: int = _ANY_AGE_MS) -> Iterator[LiveCells]:
         """Yield one LiveCells for each row of a page of run rows: the cells of other rows that it needs.
 
-        A content, ways and calendar cells that several runs need are yielded with one of them only, rarely
-        with more, for all pages of this scanner. Without a commit record, a run needs the content of its
-        latest document and its event bodies only. A row with a cell put after `until_ms` has changed lately.
-        Raises CorruptRow for a run row that cannot be read, or whose content is missing.
+        A content, ways and calendar cells that several runs need are yielded with only one of them, rarely
+        more, across all pages of this scanner. Without a commit record, a run needs only the content of its
+        latest document and its event bodies. A row with a cell put after `until_ms` counts as recently
+        changed. Raises CorruptRow for an unreadable run row, or a missing content.
         """
         for key, (value, head, endpoints) in self._committed_states(page).items():
             cells = list(_input_cells(page[key], value))
@@ -97,17 +97,17 @@ class LivenessScanner:
             if day not in self._reported:
                 self._reported[day] = True
                 cells += _day_cells(day, endpoints)
-            # Only the references of the committed state: those of replaced documents are hints that readers
-            # reject, and garbage.
+            # Only references of the committed state are live. References of replaced documents are garbage:
+            # hints that readers reject.
             live = [endpoint for endpoint in endpoints if head.start_ms >= endpoint.horizon_ms]
             cells += _index_cells(key, head, live)
             truncated = [item.dataset for item in endpoints if head.start_ms < item.horizon_ms]
             yield LiveCells(cells, truncated, self._former_cells(key, page[key], value, until_ms))
 
     def _former_cells(self, key: bytes, row: Row, committed: bytes | None, until_ms: int) -> list[CellKey]:
-        """Return the cells that a run's other commit records need, none if it last changed by `until_ms`."""
+        """Return the cells that a run's other commit records need, or [] if it last changed by `until_ms`."""
         # A reader that read the calendars before the change finds the run by its former reference, and then
-        # by its run row where it is now. Without the reference it would find the run nowhere.
+        # its current state by its run row. Without the former reference it would not find the run.
         values = [cell[0] for column, cell in row.items() if column.startswith(layout.COMMIT)]
         others = {value for value in values if value != committed}
         if not others or is_older_than(row, until_ms):
@@ -116,7 +116,7 @@ class LivenessScanner:
         endpoints = self._endpoints.read({layout.content_row(other.checksum) for other in former if other})
         cells: list[CellKey] = []
         for other in former:
-            # A content that is missing was garbage already when the run changed.
+            # A missing content was already garbage when the run changed.
             listed = endpoints.get(layout.content_row(other.checksum), ()) if other else ()
             if other is None or isinstance(listed, CorruptRow):
                 continue
@@ -125,10 +125,10 @@ class LivenessScanner:
         return cells
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
-        """Return what is committed in each run row of a page, with the endpoints of its content."""
+        """Return the committed state of each run row of a page, with the endpoints of its content."""
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
         heads = {key: _decode_head(key, value) for key, value in values.items()}
-        # One read for the contents of a page, most of which share a few.
+        # Most runs of a page share a few contents, so one read is enough.
         content_rows = {layout.content_row(head.checksum) for head in heads.values() if head is not None}
         endpoints = self._endpoints.read(content_rows)
         return {
@@ -137,7 +137,7 @@ class LivenessScanner:
         }
 
     def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the cut-off of each dataset by the policy, in milliseconds since 1970."""
+        """Return the policy's cut-off for each dataset, in milliseconds since 1970."""
         return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
 
 
@@ -157,23 +157,24 @@ def _index_cells(key: bytes, head: CommittedHead, endpoints: Iterable[EndpointKe
 
 
 def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[CellKey]:
-    """Yield a content, the cells of its day and its ways, without those of days before the horizons."""
+    """Yield a content, the cells of its day and its ways, leaving out ways before a horizon."""
     yield CellKey(layout.content_row(key.checksum), b"")
     yield from calendar_rows.day_cells(key)
     tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
     stop_ms = calendars.day_window(key.day).stop_ms
     for endpoint in endpoints:
-        # Whole days only: runs of the rest of the day stay. A way stays as long as one day of its period.
+        # Compare the end of the day, because runs on the rest of the horizon's day stay. A way stays as long
+        # as one day of its period.
         if stop_ms > endpoint.horizon_ms:
             yield CellKey(endpoint.ways + tail, calendars.WAY)
 
 
 def needed_cell(row: bytes, column: bytes) -> CellKey:
-    """Return the cell by which `LiveCells` names a stored one: itself, but for the run index.
+    """Return the cell by which `LiveCells` names a stored cell: the cell itself, except in the run index.
 
-    There it represents all rows of one run and start, of any namespace and program.
+    In the run index, one cell represents all rows of one run and start, in any namespace and program.
     """
-    # Which program a run of events has is in its event bodies, which liveness does not read. A row of another
+    # The program of a run with events is in its event bodies, which liveness does not read. A row of another
     # program is a hint that readers reject. It stays until its run is purged or starts at another time
     # (decision 31).
     if row.startswith(layout.RUN_INDEX):
@@ -184,9 +185,9 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
 def cells_older_than(
     scanned: Iterable[tuple[bytes, Row]], until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Cell]]:
-    """Yield row, column and cell of the known columns that were put at `until_ms` or before.
+    """Yield row, column and cell of the known columns that were put at `until_ms` or earlier.
 
-    Horizons beside the ways are left out: they go with the catalogue row of their dataset.
+    Horizons next to the ways are left out, because they are deleted with their dataset's catalogue row.
     """
     for key, row in scanned:
         spared = spared_columns(key, row)
@@ -196,16 +197,16 @@ def cells_older_than(
 
 
 def spared_columns(key: bytes, columns: Iterable[bytes]) -> set[bytes]:
-    """Return the columns of rows of the key's kind that no collection deletes cell by cell.
+    """Return the columns of rows of the key's kind that garbage collection never deletes one by one.
 
-    They are unknown ones, which a newer release may need, and horizons beside the ways, see above.
+    These are unknown columns, which a newer release may need, and horizons next to the ways, see above.
     """
     columns = set(columns)
     return {*unknown_names(key, columns), *(name for name in columns if _is_horizon(key, name))}
 
 
 def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows whose cells were all put at `until_ms` or before."""
+    """Yield the rows whose cells were all put at `until_ms` or earlier."""
     return ((key, row) for key, row in scanned if is_older_than(row, until_ms))
 
 
@@ -231,7 +232,7 @@ def run_index_row(tail: bytes) -> bytes:
 
 
 def _is_horizon(key: bytes, column: bytes) -> bool:
-    """Return whether the cell is a horizon in a row beside the ways. One in the catalogue is not."""
+    """Return whether the cell is a horizon in a row next to the ways, not in the catalogue."""
     return column.startswith(layout.HORIZON) and key.startswith(layout.WAYS)
 
 
@@ -250,7 +251,7 @@ def _require(
 
 
 def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
-    """Return the head of a commit value, or None for None. Raises CorruptRow, which names the row `key`."""
+    """Return the head of a commit value, None for None. Raises CorruptRow, naming the row `key`."""
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:
@@ -270,14 +271,14 @@ def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
 
 
 def _input_cells(row: Row, committed: bytes | None) -> Iterator[CellKey]:
-    """Yield the content of a latest document that is not committed yet, and the bodies of all events."""
-    # Nearly all rows: a document and a commit record of the same value, whose content the caller reports.
+    """Yield the content of a latest document that is not yet committed, and the bodies of all events."""
+    # Nearly all rows have a document and a commit record of equal value, whose content the caller reports.
     if [value for value, _ in row.values()] == [committed] * len(row):
         return
     latest = run_rows.latest_document(row)
     if latest is not None and latest.value != committed:
         yield CellKey(layout.content_row(run_rows.decode_head(latest.value).checksum), b"")
-    # Also of events that do not matter because of a document: audits and `run_details` read their bodies.
+    # Include events overridden by a document: audits and `run_details` read their bodies.
     for event in run_rows.decode_events(row):
         yield CellKey(layout.event_body_row(event.lineage_digest), b"")
         yield CellKey(layout.event_body_row(event.facts_digest), b"")

@@ -1,6 +1,6 @@
 """Migration of a table of an earlier release: the ways and calendars of its runs, then the mark.
 
-Nothing that queries of the earlier release read is changed, and nothing is deleted.
+Changes nothing that queries of the earlier release read, and deletes nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Put, Row, Sync, Table
 
 CACHED_MAX = 200_000
-"""Bound of the caches of days and of ways that were put already."""
+"""Maximum of cached days, and of cached ways, that were already put."""
 
 Report: TypeAlias = Callable[[str, int], None]
-"""Called with the kind of rows that is read and the number of rows of all kinds that were read."""
+"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
 
 
 @dataclass(slots=True)
 class MigrationReport:
-    """Numbers of what a migration read and put, or `was_marked` of a table that had its calendars already.
+    """Numbers of rows read and put by a migration, or `was_marked` for a table that already had calendars.
 
-    `unreadable` runs have a commit record or a content that cannot be read; an audit names them.
+    `unreadable` runs have an unreadable commit record or content; an audit names them.
     """
 
     was_marked: bool = False
@@ -70,13 +70,13 @@ class MigrationReport:
 def migrate(table: Table, *, report: Report) -> MigrationReport:
     """Put the ways and days of all committed runs and the horizons of all datasets, then mark the table.
 
-    Nothing if it is marked. Safe beside writers of this release; end older ones before, since they put no
-    ways. After an interruption the next call begins again. Raises StoreUnavailable, and ConfigurationError
-    for an incomplete copy.
+    Does nothing if the table is marked. Safe while writers of this release are running. Stop older ones
+    first, because they put no ways. After an interruption, the next call begins again. Raises
+    StoreUnavailable, and ConfigurationError for an incomplete copy.
     """
-    # No progress is stored, since the mark is right only if one pass saw every run: one that went on in the
-    # middle would miss what a forgotten writer of the earlier release recorded in the meantime. Beginning
-    # again is cheap: each run row is read once, and one cell is put for each day of a content.
+    # No progress is stored, because the mark is right only if one pass saw every run. A resumed pass would
+    # miss runs recorded in the meantime by a forgotten writer of the earlier release. Starting again is
+    # cheap: each run row is read once, and one cell is put for each day of a content.
     check_not_copying(table)
     if calendars.MARK_COLUMN in table.get(calendars.MARK_ROW):
         return MigrationReport(was_marked=True)
@@ -86,7 +86,7 @@ def migrate(table: Table, *, report: Report) -> MigrationReport:
             put_page(page)
             migration.rows += len(page)
             report(kind_name(prefix), migration.rows)
-    # Durable with everything before it.
+    # This makes all earlier puts durable, too.
     calendar_mark.mark_complete(table)
     return migration.done
 
@@ -98,14 +98,14 @@ class _Migration:
     table: Table
     rows: int = 0
     done: MigrationReport = field(default_factory=MigrationReport)
-    # Days and ways that are evicted cost a second put, which changes nothing.
+    # Evicted days and ways are put a second time, which changes nothing.
     days: LRUCache[ContentDay, bool] = field(default_factory=lambda: LRUCache(CACHED_MAX))
     ways: LRUCache[tuple[str, int], bool] = field(default_factory=lambda: LRUCache(CACHED_MAX))
 
     def put_horizons(self, page: Mapping[bytes, Row]) -> None:
-        """Put the horizons of a page of the catalogue where queries read them."""
+        """Put the horizons of a catalogue page where queries read them."""
         puts = [
-            # By its names as they are escaped: a malformed key is that of no dataset, and does no harm.
+            # Use the escaped names: a malformed key belongs to no dataset and does no harm.
             Put(calendars.HORIZONS + key[len(layout.DATASETS) :], column, b"")
             for key, row in page.items()
             for column in row
@@ -115,7 +115,7 @@ class _Migration:
         self.done.horizons += len(puts)
 
     def put_runs(self, page: Mapping[bytes, Row]) -> None:
-        """Put the ways and days of a page of run rows, except those that this migration put before."""
+        """Put the ways and days of a page of run rows, except those already put by this migration."""
         days = list(self._days(page))
         new_days = {day for day in days if day not in self.days}
         new_ways = {(day.checksum, calendars.period_of(day.day)) for day in new_days} - self.ways.keys()
@@ -127,10 +127,10 @@ class _Migration:
             if checksum in endpoints
             for put in calendar_rows.way_puts(checksum, period, endpoints[checksum])
         ]
-        # A new token where there is one, too: after a return to the earlier release there may be seals, which
-        # do not count what it recorded. A day that a writer touches meanwhile has a new token in any case.
+        # Put a new token even if there is one: after a return to the earlier release, seals may exist that do
+        # not count its runs. A day that a writer touches meanwhile gets a new token in any case.
         self._write([*way_puts, *calendar_rows.touch_puts(sorted(new_days), calendar_rows.new_token())])
-        # Without those of missing contents, each of whose runs is counted.
+        # Leave out missing contents, because each of their runs is counted.
         self.days.update({day: True for day in new_days if day.checksum not in missing})
         self.ways.update({way: True for way in new_ways if way[0] in endpoints})
         self.done.runs += len(page)
@@ -148,11 +148,11 @@ class _Migration:
                 head = run_rows.decode_head(value)
                 yield ContentDay(layout.decode_checksum(head.checksum.encode()), day_of(head.start_ms))
             except CorruptRow:
-                # One damaged row must not keep a whole table from its new release.
+                # One damaged row must not block the migration of a whole table.
                 self.done.unreadable += 1
 
     def _endpoints(self, checksums: Iterable[str]) -> dict[str, ContentEndpoints]:
-        """Return by checksum the endpoints of those contents that exist and can be read, in one call."""
+        """Return, by checksum, the endpoints of the contents that exist and can be read, in one call."""
         read = read_endpoints(self.table, [layout.content_row(checksum) for checksum in sorted(checksums)])
         return {
             endpoints.checksum: endpoints
@@ -161,6 +161,6 @@ class _Migration:
         }
 
     def _write(self, puts: list[Put]) -> None:
-        """Write cells, not yet durably (`Sync.LATER`); nothing for an empty list."""
+        """Write cells without making them durable (`Sync.LATER`); do nothing for an empty list."""
         if puts:
             self.table.write([puts], sync=Sync.LATER)

@@ -1,6 +1,6 @@
-"""Seals of all days that are old enough, so that no reader has to read their references.
+"""Seals for all days that are old enough, so that no reader has to read their references.
 
-Retention does this when it has ended; a query seals what it found unsealed itself.
+Retention seals days at its end; a query seals days that it finds unsealed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fll_hbase.store.write.sealing import DaySealer, SealRequest
 from fll_hbase.tables import Row, Table, read_rows
 
 PAGE_ROWS = 1_000
-"""Calendars of one page of a scan."""
+"""Calendars per page of a scan."""
 
 
 CALENDAR_ROWS: Range = ranges.prefix_range(layout.CALENDARS)
@@ -31,7 +31,7 @@ CALENDAR_ROWS: Range = ranges.prefix_range(layout.CALENDARS)
 def seal_old_days(
     table: Table, key_range: Range = CALENDAR_ROWS, *, clock: Callable[[], int], grace_ms: int
 ) -> int:
-    """Seal every day of a range of calendars that is old enough and unsealed; return how many were.
+    """Seal every unsealed day in a range of calendars that is old enough; return how many were sealed.
 
     `clock` returns milliseconds since 1970. Raises StoreUnavailable and CorruptRow.
     """
@@ -56,9 +56,9 @@ def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
 
 
 def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequest]:
-    """Return what to read to count days, each by the references of one dataset that has lost none of them.
+    """Return the reads that count days, each by references of one dataset that has lost none for that day.
 
-    Days whose contents cannot be read, or have no such dataset, are left out. Raises StoreUnavailable.
+    Leaves out days whose contents cannot be read, or have no such dataset. Raises StoreUnavailable.
     """
     days = list(days)
     stored = read_endpoints(table, sorted({layout.content_row(key.checksum) for key in days}))
@@ -67,7 +67,7 @@ def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequ
         for read in stored.values()
         if isinstance(read, ContentEndpoints)
     }
-    # By the dataset of the most contents, so that one scan reads the references of many.
+    # Choose the dataset with the most contents, so that one scan reads the references of many.
     shared = Counter(endpoint for listed in contents.values() for endpoint in listed)
     horizons = dataset_horizons(table, {dataset for _, dataset in shared})
     grouped: dict[tuple[tuple[Direction, Dataset], int], set[str]] = {}
@@ -83,9 +83,9 @@ def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequ
 
 
 def dataset_horizons(table: Table, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-    """Return before which start references of each dataset may have been purged, in ms since 1970, 0 if none.
+    """Return by dataset the start before which references may have been purged, in ms since 1970; 0 if none.
 
-    START_LIMIT_MS if its row cannot be read. Raises StoreUnavailable.
+    Returns START_LIMIT_MS for an unreadable row. Raises StoreUnavailable.
     """
     rows = read_rows(table, {calendars.horizon_row(dataset): dataset for dataset in datasets})
     horizons = {}
@@ -93,6 +93,6 @@ def dataset_horizons(table: Table, datasets: Collection[Dataset]) -> dict[Datase
         try:
             horizons[dataset] = layout.latest_horizon_ms(rows.get(dataset, ()))
         except CorruptRow:
-            # An audit reports the row; nothing is counted by this dataset meanwhile.
+            # An audit reports the row; meanwhile this dataset is not used for counting.
             horizons[dataset] = START_LIMIT_MS
     return horizons

@@ -1,6 +1,6 @@
 """Retention in one process: delete expired runs, then collect unreferenced cells and rows.
 
-The rules are those of `garbage_collection`, which the Spark job shares: both delete the same.
+Both this and the Spark job use the rules of `garbage_collection`, so they delete the same rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KINDS = {
     layout.CONTENTS: "contents",
     layout.EVENT_BODIES: "parts",
 }
-"""Members of the report's `counts`, by key prefix; the names are those of the first release."""
+"""Members of the report's `counts`, by key prefix; the names have not changed since the first release."""
 
 DATASETS = "end points"
 FORMER_INDEXES = "index rows of earlier releases"
@@ -44,16 +44,15 @@ _ANY_AGE_MS = 2**63 - 1
 REPORT_ROWS = 1_000
 
 Report = Callable[[str, int], None]
-"""Called with the kind of rows that is read and the number of rows that were read of all kinds."""
+"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
     """Deleted rows or cells by kind, and their bytes before compression.
 
-    With `dry_run`, the rows that would be deleted.
-
-    `waiting` is what would also be deleted if it were older than the grace period; of a dry run only.
+    With `dry_run`, the rows that would be deleted. Then `waiting` has what would also be deleted without the
+    grace period.
     """
 
     dry_run: bool
@@ -77,7 +76,7 @@ class RetentionReport:
 
 
 def _describe(counts: dict[str, int]) -> str:
-    """Return the counts that are not 0 as text, such as "3 runs, 1 datasets"; "nothing" if all are 0."""
+    """Return the nonzero counts as text, such as "3 runs, 1 datasets"; "nothing" if all are 0."""
     texts = [f"{count:,} {_LABELS.get(kind, kind)}" for kind, count in counts.items() if count]
     return ", ".join(texts) or "nothing"
 
@@ -93,19 +92,19 @@ def apply_retention(
 ) -> RetentionReport:
     """Delete runs that started before the cut-offs of all their datasets, then what no run references.
 
-    At the end all old days are sealed. Rows of `layout.INDEXES_BEFORE_CALENDARS` are deleted once the
-    calendars of the table are complete. With `dry_run` nothing is deleted, and the report has what would be.
-    Safe beside running writers, whose `grace_ms` it has to be; `clock` returns milliseconds since 1970. After
-    an interruption, the next call continues. Raises CorruptRow, before anything is collected, and
-    ConfigurationError for a copy that is not complete.
+    Seals all old days at the end. Deletes rows of `layout.INDEXES_BEFORE_CALENDARS` once the calendars of the
+    table are complete. With `dry_run`, deletes nothing and reports what would be deleted. Safe while writers
+    are running, which must use the same `grace_ms`; `clock` returns milliseconds since 1970. After an
+    interruption, the next call continues. Raises CorruptRow, before anything is collected, and
+    ConfigurationError for an incomplete copy.
     """
     check_not_copying(table)
     started = time.monotonic()
     policy = read_horizons(table).merged_with(policy)
     counted = _CountingTable(table, report)
-    # Before the purge: a table without references counts as marked.
+    # Done before the purge, because a table without references counts as marked.
     former_ranges = garbage_collection.former_index_ranges(table)
-    # Each limit is computed before the scan that it is about.
+    # Compute each limit before the scan that it limits.
     until_ms = garbage_collection.safe_until_ms(clock(), grace_ms)
     if dry_run:
         return _preview(counted, policy, until_ms=until_ms, started=started)
@@ -113,13 +112,13 @@ def apply_retention(
     if policy != RetentionPolicy():
         put_purge(table, policy)
         runs = garbage_collection.purge(counted, policy, until_ms=until_ms, grace_ms=grace_ms, clock=clock)
-        # After the purge, which deletes what it no longer protects.
+        # Compute it after the purge, which deletes what it no longer protects.
         until_ms = garbage_collection.safe_until_ms(clock(), grace_ms)
     garbage = garbage_collection.find_garbage(counted, policy, until_ms=until_ms)
     garbage_collection.remove(table, garbage, policy, until_ms=until_ms)
     former = _remove_former_indexes(counted, former_ranges, until_ms=until_ms)
     remove_superseded(table, until_ms=until_ms)
-    # Last: what is left will be queried, and no query has to read the references of an old day first.
+    # Seal last, so that no query of the remaining runs has to read the references of an old day first.
     seal_old_days(counted, clock=clock, grace_ms=grace_ms)
     counts = {RUNS: runs.rows, **_count(garbage), FORMER_INDEXES: former.rows}
     size_bytes = runs.bytes + garbage.bytes + former.bytes
@@ -139,14 +138,14 @@ def _remove_former_indexes(
 
 
 def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: float) -> RetentionReport:
-    """Return what would be deleted now, and what only the grace period keeps."""
+    """Return what would be deleted now, and what only the grace period protects."""
     due, later = (_preview_until(table, policy, until_ms=limit_ms) for limit_ms in (until_ms, _ANY_AGE_MS))
     waiting = {kind: later[0][kind] - count for kind, count in due[0].items()}
     return RetentionReport(True, due[0], waiting, due[1], time.monotonic() - started)
 
 
 def _preview_until(table: Table, policy: RetentionPolicy, *, until_ms: int) -> tuple[dict[str, int], int]:
-    """Return the numbers and bytes of what a run would delete that only spares cells after `until_ms`."""
+    """Return the numbers and bytes that retention would delete if it spared only cells after `until_ms`."""
     scanner = LivenessScanner(table, policy)
     runs = sum(
         (
@@ -165,7 +164,7 @@ def _preview_until(table: Table, policy: RetentionPolicy, *, until_ms: int) -> t
 
 
 def _count(garbage: Garbage) -> dict[str, int]:
-    """Return the numbers of cells or rows of garbage by kind; every kind has one."""
+    """Return the number of garbage cells or rows by kind, for every kind."""
     prefixes = Counter(cell.row[:2] for cell in garbage.cells)
     prefixes.update(key[:2] for key in garbage.contents)
     counts = dict.fromkeys(KINDS.values(), 0)
@@ -175,7 +174,7 @@ def _count(garbage: Garbage) -> dict[str, int]:
 
 
 class _CountingTable:
-    """A table that reports how many rows were scanned."""
+    """A table that reports the number of scanned rows."""
 
     def __init__(self, table: Table, report: Report) -> None:
         self._table = table
@@ -186,7 +185,7 @@ class _CountingTable:
         return getattr(self._table, name)
 
     def scan(self, *args: Any, **options: Any) -> Iterator[tuple[bytes, Row]]:
-        """Scan the table, and report each REPORT_ROWS rows."""
+        """Scan the table, and report after every REPORT_ROWS rows."""
         for key, row in self._table.scan(*args, **options):
             self._rows += 1
             if self._rows % REPORT_ROWS == 0:

@@ -1,7 +1,7 @@
-"""Batched reads: queries run side by side, and what they read next is read in one call for all of them.
+"""Batched reads: queries run side by side, and one call reads what all of them need next.
 
-A query is a generator: it yields what it reads next and receives the rows. The number of calls follows the
-query that takes the most steps, not the number of queries.
+A query is a generator that yields its next read and receives the rows. The number of calls follows the query
+with the most steps, not the number of queries.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from fll_hbase.tables.base import Columns
 T = TypeVar("T")
 
 BATCH_ROWS_MAX = 1_000
-"""Run rows of one call. One query may read more."""
+"""Maximum of run rows per call, except that one query may read more."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """Rows to read by key, by default their light columns; received as a dictionary of those that exist."""
+    """Rows to read by key, by default their light columns. The query receives the existing rows by key."""
 
     keys: Collection[bytes]
     columns: Columns = (layout.LIGHT,)
@@ -32,14 +32,14 @@ class RowKeys:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Checksums of contents to read into the cache; nothing is received."""
+    """Checksums of contents to read into the cache. The query receives nothing."""
 
     checksums: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """Wait until all other queries have ended or wait, too: for a query that needs much memory."""
+    """A wait until all other queries have ended or wait, too, for a query that needs much memory."""
 
 
 _Request: TypeAlias = Scan | RowKeys | Contents | Alone
@@ -61,7 +61,7 @@ class BatchedReader:
         self._contents = contents
 
     def run(self, queries: Sequence[Reads[T]]) -> list[T]:
-        """Run all queries side by side and return their results in order. Raises the first error of any."""
+        """Run all queries side by side and return their results in order. Raises the first error."""
         steps = [_advance(query, None) for query in queries]
         while batch := _next_batch(steps):
             received = self._read([cast(_Request, steps[number]) for number in batch])
@@ -70,7 +70,7 @@ class BatchedReader:
         return [cast(_Result[T], step).value for step in steps]
 
     def _read(self, requests: Sequence[_Request]) -> Sequence[object]:
-        """Return what each of these requests of one kind receives."""
+        """Return the answer to each request; all must be of one kind."""
         if isinstance(requests[0], Scan):
             return self._table.scan_many(cast(Sequence[Scan], requests))
         if isinstance(requests[0], RowKeys):
@@ -80,7 +80,7 @@ class BatchedReader:
         return [None] * len(requests)
 
     def _rows(self, requests: Sequence[RowKeys]) -> list[dict[bytes, Row]]:
-        """Return the existing rows of each request, by key, with one call for each set of columns."""
+        """Return the existing rows of each request by key, with one call per set of columns."""
         keys: dict[Columns, dict[bytes, None]] = {}
         for request in requests:
             keys.setdefault(request.columns, {}).update(dict.fromkeys(request.keys))
@@ -92,7 +92,7 @@ class BatchedReader:
 
 
 def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:
-    """Return what a query reads next, or its result."""
+    """Return the next read of a query, or its result."""
     try:
         return query.send(received)
     except StopIteration as end:
@@ -100,8 +100,8 @@ def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:
 
 
 def _next_batch(steps: Sequence[_Request | _Result[T]]) -> list[int]:
-    """Return the numbers of the queries that read next, of one kind, or none when all have results."""
-    # Rows wait until no query scans, and contents until none reads rows, so that one call reads them for all.
+    """Return the numbers of the queries that read next, all of one kind, or [] when all have results."""
+    # Rows wait until no query scans, and contents until no query reads rows, so that one call reads for all.
     for kind in (Scan, RowKeys, Contents, Alone):
         numbers = [number for number, step in enumerate(steps) if isinstance(step, kind)]
         if kind is RowKeys and numbers:

@@ -32,7 +32,7 @@ from fll_hbase.store.read.name_search import (
 from fll_hbase.tables import Cell, Row, Table, read_rows
 
 DATASETS_PER_READ = 128
-"""Catalogue rows that are read together."""
+"""Maximum of catalogue rows read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class CatalogueDataset:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """A dataset with its aliases, its own name first, its latest description, and how many fields it has."""
+    """A dataset with its aliases (its own name first), latest description, and number of fields."""
 
     names: tuple[Dataset, ...]
     description: str
@@ -63,7 +63,7 @@ class CatalogueField:
 
 
 class Catalogue:
-    """Lists namespaces, datasets and fields ever recorded, also by failed and replaced runs.
+    """Lists namespaces, datasets and fields ever recorded, even by failed and replaced runs.
 
     Names sort by code point. An argument `start_after` is excluded from the results.
     """
@@ -78,7 +78,7 @@ class Catalogue:
     def datasets(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[CatalogueDataset]:
-        """Yield in order the datasets of a namespace whose names begin with `prefix`, after `start_after`."""
+        """Yield in order the datasets of a namespace after `start_after` whose names begin with `prefix`."""
         for dataset, row in self._rows(namespace, prefix=prefix, start_after=start_after):
             listed = None
             with damage.leaving_out(), in_row(layout.dataset_row(dataset)):
@@ -87,9 +87,9 @@ class Catalogue:
                 yield listed
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield the datasets of a range of catalogue keys with their own fields, without aliases' fields."""
+        """Yield the datasets in a range of catalogue keys with their own fields, without aliases' fields."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
-            # A horizon alone is of an unconfirmed source.
+            # A row with only a horizon belongs to an unconfirmed source.
             if layout.EXISTS not in row:
                 continue
             with in_row(key):
@@ -105,7 +105,7 @@ class Catalogue:
     def entries_of(
         self, datasets: Collection[Dataset], aliases: Mapping[Dataset, Sequence[Dataset]]
     ) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield datasets with their fields, under all their names, in one call; recorded ones alone."""
+        """Yield recorded datasets with their fields, under all their names, in one call."""
         names = {dataset: [dataset, *aliases.get(dataset, ())] for dataset in datasets}
         keys = {layout.dataset_row(name) for listed in names.values() for name in listed}
         rows = self._table.rows(sorted(keys), columns=(layout.LIGHT,))
@@ -131,9 +131,9 @@ class Catalogue:
             return _latest_description(self._table.get(key, columns=(layout.LIGHT,)))
 
     def types(self, fields: Collection[DatasetField]) -> dict[DatasetField, str]:
-        """Return the latest types of fields, under all names of their datasets. Those without are left out.
+        """Return the latest types of fields, under all names of their datasets, leaving out unknown types.
 
-        Two calls for each 128 datasets. Raises DeadlineExceeded.
+        Makes two calls per 128 datasets. Raises DeadlineExceeded.
         """
         wanted = set(fields)
         datasets = sorted({field.dataset for field in wanted})
@@ -146,7 +146,7 @@ class Catalogue:
         return {field: _latest_text(types) for field, types in cells.items()}
 
     def _type_cells(self, datasets: Sequence[Dataset]) -> Iterator[tuple[DatasetField, Cell]]:
-        """Yield the cells with types of all fields of datasets, under all their names."""
+        """Yield the type cells of all fields of datasets, under all their names."""
         aliases = self.aliases(datasets)
         keys = {
             dataset: [layout.dataset_row(name) for name in (dataset, *aliases.get(dataset, ()))]
@@ -161,7 +161,7 @@ class Catalogue:
                     yield DatasetField(dataset, parsed[1]), cell
 
     def field_names(self, dataset: Dataset) -> list[str] | None:
-        """Return the sorted field names of a dataset, under all its names, None if it was never recorded."""
+        """Return the sorted field names of a dataset under all its names, None if it was never recorded."""
         fields = self.fields(dataset)
         return None if fields is None else [field.name for field in fields]
 
@@ -181,17 +181,17 @@ class Catalogue:
         return {dataset for dataset, listed in results.items() if listed}
 
     def require_dataset(self, dataset: Dataset) -> None:
-        """Raise NotFound for a dataset that was never recorded; the error names one in another case."""
+        """Raise NotFound for a dataset that was never recorded; the error suggests names in another case."""
         if self.has_dataset(dataset):
             return
-        # Engines store names that are not quoted in lower or in upper case.
+        # Engines store unquoted names in lower or upper case.
         spellings = {dataset._replace(name=fold(dataset.name)) for fold in (str.lower, str.upper)} - {dataset}
         recorded = ", ".join(repr(other.name) for other in sorted(self.recorded(spellings)))
         advice = f"{recorded} is recorded" if recorded else "search for its name"
         raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it; {advice}")
 
     def require_field(self, field: DatasetField) -> None:
-        """Raise NotFound for a field that no name of its dataset has, or whose dataset was never recorded."""
+        """Raise NotFound for a field missing under all names of its dataset, or an unrecorded dataset."""
         names = self.field_names(field.dataset)
         if names is None:
             self.require_dataset(field.dataset)
@@ -205,8 +205,8 @@ class Catalogue:
         return [dataset, *self.aliases([dataset]).get(dataset, ())]
 
     def aliases(self, datasets: Collection[Dataset]) -> dict[Dataset, list[Dataset]]:
-        """Return the sorted aliases of datasets in one call; datasets without any are left out."""
-        # One step only: aliases of aliases are not followed (decision 13).
+        """Return the sorted aliases of datasets in one call, leaving out datasets without any."""
+        # Take one step only: aliases of aliases are not followed (decision 13).
         keys = {layout.alias_row(dataset): dataset for dataset in datasets}
         rows = read_rows(self._table, keys, columns=(layout.LIGHT,))
         aliases = {dataset: layout.aliases_in(row) for dataset, row in rows.items()}
@@ -223,9 +223,9 @@ class Catalogue:
     ) -> SearchPage:
         """Find datasets and fields whose names contain the text, ignoring case, the best matches first.
 
-        Whole names come before prefixes, and these before other parts of names; equally good matches are in
-        the order of datasets and fields. Returns at most `limit` hits from at most `datasets_max` datasets: a
-        page may be short of hits and still have a next one.
+        Whole names come before prefixes, and prefixes before other parts of names. Equally good matches are
+        in the order of datasets and fields. Returns at most `limit` hits from at most `datasets_max`
+        datasets, so a page may have fewer hits and still have a next page.
         """
         start = start_after or SearchPosition(MatchRank.EXACT, BEFORE_ALL)
         hits: list[SearchPosition] = []
@@ -233,14 +233,15 @@ class Catalogue:
         while True:
             collector = HitCollector(text, kind, start, limit=limit)
             for dataset, row in self._all_rows(None if start.hit == BEFORE_ALL else start.hit):
-                # A rare text would otherwise scan the whole catalogue in one call (decision 8).
+                # Without this bound, a rare text would scan the whole catalogue in one call (decision 8).
                 if searched == datasets_max or len(hits) + collector.count > limit:
                     hits += collector.hits(all_ranks=False)
                     return build_page(hits, limit=limit, next_after=collector.searched)
-                # That of the position is searched again, for further fields: each page has to go beyond it.
+                # The dataset of the position is searched again for further fields, so it does not count: each
+                # page must make progress.
                 if dataset != start.hit.dataset:
                     searched += 1
-                    # Also past a damaged one, or a page of these would be followed by itself.
+                    # Move past damaged datasets, too, or a page of them would be followed by itself.
                     collector.searched = SearchPosition(start.rank, SearchHit(dataset))
                 with damage.leaving_out(), in_row(layout.dataset_row(dataset)):
                     collector.add(dataset, [field.name for field in _fields(row)])
@@ -252,8 +253,8 @@ class Catalogue:
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
         """Yield each dataset with its catalogue row, in order, the dataset of `start_after` first.
 
-        It may have further fields. None begins at the first dataset. A row is empty if it is deleted during
-        the scan; the dataset of `start_after` is then left out.
+        That dataset may have further fields. None begins at the first dataset. A row is empty if it is
+        deleted during the scan; the dataset of `start_after` is then left out.
         """
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None and (row := self._table.get(layout.dataset_row(first))):
@@ -265,7 +266,7 @@ class Catalogue:
     def _rows(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[tuple[Dataset, Row]]:
-        """Yield the datasets of a namespace in order, each with its row, or {} if that is missing."""
+        """Yield the datasets of a namespace in order, each with its row, or {} if the row is missing."""
         names = dataset_names(self._table, namespace)
         listed = list_names(names, prefix=prefix.encode(), start_after=start_after.encode())
         for batch in batch_names(listed):
@@ -277,7 +278,7 @@ class Catalogue:
 
 
 def _exists(rows: Mapping[bytes, Row], dataset: Dataset) -> bool:
-    """Return whether catalogue rows have the dataset: a horizon alone is not enough."""
+    """Return whether catalogue rows contain the dataset; a horizon alone is not enough."""
     return layout.EXISTS in rows.get(layout.dataset_row(dataset), ())
 
 
@@ -312,7 +313,7 @@ def _latest_text(cells: list[Cell]) -> str:
     """Return the value with the newest timestamp; ties go to the greatest value. Raises CorruptRow."""
     if not cells:
         return ""
-    # Each distinct type or description is a cell of its own, named by its digest (decision 1).
+    # Each distinct type or description is a separate cell, named by its digest (decision 1).
     value = max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value
     try:
         return value.decode()

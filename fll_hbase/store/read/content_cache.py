@@ -1,4 +1,4 @@
-"""Cached reader of content rows; contents are immutable, so a decoded one never expires."""
+"""Cached reader of content rows; contents are immutable, so decoded contents never expire."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fll_hbase.store.rows import content_rows, field_map_codec
 from fll_hbase.tables import Row, Scan, Table
 from fll_hbase.tables.observed import counted
 
-# Measured; a digest takes 115 bytes, and the rest is for the name of its field.
+# Measured: a digest takes 115 bytes; the rest is for the name of its field.
 _BYTES_PER_STORED_BYTE = 8
 _BYTES_PER_DIGEST = 250
 
@@ -36,9 +36,9 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 ATTEMPTS_MAX = 3
-"""Attempts of a query that finds a content missing; content that stays missing is corruption."""
+"""Maximum of attempts of a query with a missing content; a content that stays missing is corruption."""
 
-# Estimates of sizes in memory, measured.
+# Estimates of sizes in memory, from measurements.
 _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
@@ -49,7 +49,7 @@ FIRST_MAPS, FIRST_OPERATIONS = 32, 8
 """Contents of the first call for field maps, and for operations, which are larger."""
 
 LOAD_MAX, LOAD_BYTES = 500, 4 * 2**20
-"""Contents of any call, and the size that a call aims at."""
+"""Maximum of contents in one call, and the target size of a call in bytes."""
 
 
 class FieldOfContent(NamedTuple):
@@ -67,22 +67,22 @@ class DatasetOfContent(NamedTuple):
 
 
 class ContentMissing(CorruptRow):
-    """The content of a run is missing: both were deleted while a query ran, or the table is corrupt."""
+    """A run's content is missing: both were deleted during a query, or the table is corrupt."""
 
 
 def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
-    """Execute a query again if a content is missing; the third attempt raises ContentMissing.
+    """Repeat a query if a content is missing; the third attempt raises ContentMissing.
 
-    Garbage collection may delete a content after a query read its run; the next attempt finds neither.
+    Garbage collection may delete a content after a query has read its run; the next attempt finds neither.
     """
 
-    # Not the common retry policy, which waits: it would be a tenth of the time of a query from the cache.
+    # Do not use the common retry policy: its overhead is a tenth of the time of a cached query.
     @wraps(query)
     def attempt(*args: P.args, **options: P.kwargs) -> T:
         for _ in range(ATTEMPTS_MAX - 1):
             with suppress(ContentMissing):
                 return query(*args, **options)
-            # The next attempt must not find what led to the missing content once more.
+            # The next attempt must not reuse the reads that led to the missing content.
             shared_reads.forget()
         return query(*args, **options)
 
@@ -97,9 +97,10 @@ class Content(NamedTuple):
 
 
 class ContentCache:
-    """Reads contents and caches what it decodes, up to about `cache_bytes`. Threads may share it.
+    """Reads contents and caches decoded values, up to about `cache_bytes`. Threads may share it.
 
-    With `shared` the entries are in that cache, under its bound. Only caches of the same `scope` find them.
+    With `shared`, the entries go into that cache, under its bound. Only caches with an equal `scope` find
+    them.
 
     Methods raise ContentMissing or CorruptRow.
     """
@@ -128,7 +129,7 @@ class ContentCache:
     def for_view(
         self, table: Table, *, public_checksum: Callable[[str], str], scope: Hashable
     ) -> ContentCache:
-        """Return a cache of what a view of the table shows, in the memory of this one."""
+        """Return a cache for a view of the table, which uses the memory of this cache."""
         return ContentCache(
             table,
             cache_bytes=0,
@@ -140,19 +141,20 @@ class ContentCache:
         )
 
     def field_map(self, checksum: str) -> FieldMap:
-        """Return the field map of a content, from the cache or read with one call."""
+        """Return the field map of a content, from the cache or with one read."""
         return self.cached(("map", checksum), lambda: self._read_field_map(checksum))
 
     def find_missing(self, checksums: Iterable[str]) -> set[str]:
-        """Return those of the checksums whose field maps are not cached; reads nothing."""
+        """Return the checksums whose field maps are not cached, without reading."""
         with self._lock:
             return {checksum for checksum in checksums if (self._scope, ("map", checksum)) not in self._cache}
 
     def load(self, checksums: Iterable[str]) -> None:
-        """Read field maps that are not cached into the cache, several in a call.
+        """Read field maps that are not cached into the cache, several per call.
 
-        Missing contents are skipped. Calls are of a bounded size: FIRST_MAPS, then as many as LOAD_BYTES take
-        if they are as large as the field maps of the call before, at most twice as many and LOAD_MAX.
+        Missing contents are skipped. The first call reads FIRST_MAPS contents. Later calls read as many as
+        fit into LOAD_BYTES at the size seen in the preceding call, but at most twice as many and at most
+        LOAD_MAX.
         """
         missing = sorted(self.find_missing(checksums))
         keys = {layout.content_row(checksum): checksum for checksum in missing}
@@ -166,7 +168,7 @@ class ContentCache:
             count = _next_count(count, len(chunk), size_bytes)
 
     def load_readable(self, checksums: Collection[str]) -> Collection[str]:
-        """Read field maps as `load` does; return the checksums without those of damaged contents."""
+        """Read field maps as `load` does; return the checksums, leaving out damaged contents."""
         try:
             self.load(checksums)
         except CorruptRow:
@@ -204,8 +206,8 @@ class ContentCache:
     ) -> Iterator[tuple[Operation, ...]]:
         """Yield for each content, in order, the operations upstream (backward) or downstream of its field.
 
-        Each content must mention its field. Those that are not cached are read when they are needed: first
-        FIRST_OPERATIONS in two calls, then as many as `load` would.
+        Each content must mention its field. Contents that are not cached are read when needed: first
+        FIRST_OPERATIONS in two calls, then as many as `load` would read.
         """
         return self._iter_cached(
             contents,
@@ -217,22 +219,22 @@ class ContentCache:
     def iter_touching(
         self, contents: Sequence[FieldOfContent], direction: Direction
     ) -> Iterator[tuple[Operation, ...]]:
-        """Yield for each content what `iter_operations` does, or () if it does not mention its field.
+        """Yield the result of `iter_operations` for each content, or () if it does not mention its field.
 
-        Field maps of all contents are loaded first. Raises DeadlineExceeded.
+        Loads the field maps of all contents first. Raises DeadlineExceeded.
         """
         self.load(content.checksum for content in contents)
         touching = {content for content in contents if self.mentions_field(content, direction)}
         stored = self.iter_operations([content for content in contents if content in touching], direction)
         for content in contents:
-            # Here, because contents that are all cached never wait for the store.
+            # Check here, because fully cached contents never wait for the store.
             deadline.check()
             yield next(stored) if content in touching else ()
 
     def iter_all_operations(self, checksums: Sequence[str]) -> Iterator[dict[str, Operation]]:
-        """Yield for each content, in order, all its operations by name, read as by `iter_operations`.
+        """Yield for each content, in order, all its operations by name, read as in `iter_operations`.
 
-        Outputs that an operation lacks, but other operations mention as inputs from it, are added.
+        Adds outputs that other operations use as inputs but the producing operation does not list.
         """
         return self._iter_cached(
             checksums,
@@ -244,9 +246,9 @@ class ContentCache:
     def derivation_digests(
         self, contents: Sequence[DatasetOfContent], *, indirect: bool
     ) -> Iterator[dict[str, str]]:
-        """Yield for each content the digests of how it derives the fields of its dataset, by name of field.
+        """Yield for each content digests of the derivations of its dataset's fields, by field name.
 
-        Without `indirect`, indirect inputs do not matter. Contents are read as by `iter_operations`.
+        Without `indirect`, indirect inputs are ignored. Contents are read as in `iter_operations`.
         """
         return self._iter_cached(
             contents,
@@ -260,7 +262,7 @@ class ContentCache:
         return self.contents([checksum])[checksum]
 
     def contents(self, checksums: Iterable[str]) -> dict[str, Content]:
-        """Return whole contents by checksum, each once, read as by `iter_operations`."""
+        """Return whole contents by checksum, each once, read as in `iter_operations`."""
         distinct = list(dict.fromkeys(checksums))
         self.load(distinct)
         operations = self._iter_cached(
@@ -275,20 +277,21 @@ class ContentCache:
         }
 
     def cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
-        """Return the value of a key from the cache or from `read`, which returns size in bytes and value."""
+        """Return the value of a key from the cache, or from `read`, which returns its size in bytes, too."""
         with self._lock:
             cached = self._cache.get((self._scope, key))
         if cached is not None:
             metrics.CACHE_HITS.add()
         else:
             metrics.CACHE_MISSES.add()
-            # Outside the lock, which would make all threads wait for the table; two may read the same row.
+            # Read outside the lock, which would make all threads wait for the table; two may read the same
+            # row.
             cached = read()
             self.put(key, *cached)
         return cast(T, cached[1])
 
     def put(self, key: Hashable, size_bytes: int, value: object) -> None:
-        """Cache a value of a key in place of any other one."""
+        """Cache the value of a key, replacing any earlier value."""
         with self._lock:
             # LRUCache raises ValueError for an item larger than the whole cache.
             if size_bytes <= self._cache.maxsize:
@@ -305,13 +308,13 @@ class ContentCache:
         ):
             union.add(relations)
             if union.cost > self._pairs_max:
-                # More than the answer may have: what further contents would add is cut anyway.
+                # The answer may not contain more, so further contents would be cut anyway.
                 union.truncated_by.add(f"pairs_max={self._pairs_max}")
                 break
         union.truncated_by |= late
         merged = union.build()
         if late:
-            # The time of one request must not cut the answers to others.
+            # The deadline of one request must not cut the answers to others.
             return NEVER_CACHED, merged
         overhead = _PAIRS_PER_DATASET_PAIR * len(merged.by_datasets) + len(checksums)
         return _BYTES_PER_PAIR * (merged.size + overhead), merged
@@ -319,9 +322,9 @@ class ContentCache:
     def _relations_by_content(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> Iterator[DatasetLineageSet]:
-        # Sorted: the order of a set of strings differs between processes, and answers must not.
+        # Sorted, because the order of a set of strings differs between processes, and answers must not.
         for checksum in sorted(checksums):
-            # Here, because contents that are all cached never wait for the store.
+            # Check here, because fully cached contents never wait for the store.
             deadline.check()
             yield field_relations.dataset_relations(
                 self.field_map(checksum),
@@ -332,7 +335,7 @@ class ContentCache:
             )
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
-        """Read one field map from the table; return its size in bytes in the cache, and the map."""
+        """Read one field map from the table; return its size in the cache in bytes, and the map."""
         return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
     def _iter_cached(
@@ -363,7 +366,7 @@ class ContentCache:
     def _field_cells(
         self, contents: Sequence[FieldOfContent], direction: Direction
     ) -> dict[FieldOfContent, Row]:
-        """Read the operation cells of the field of each content, with two calls."""
+        """Read the operation cells of the field of each content, in two calls."""
         graphs = {
             content: layout.graph_column(direction, content.field.dataset, content.field.name)
             for content in contents
@@ -381,7 +384,7 @@ class ContentCache:
         }
 
     def _rows_of_columns(self, columns: Mapping[FieldOfContent, tuple[bytes, ...]]) -> list[Row]:
-        """Read for each content its columns, all in one call; an empty row for a missing content."""
+        """Read the given columns of each content in one call; a missing content has an empty row."""
         keys = [layout.content_row(content.checksum) for content in columns]
         if len(set(columns.values())) <= 1:
             rows = self._table.rows(keys, columns=next(iter(columns.values()), ()))
@@ -392,7 +395,7 @@ class ContentCache:
         return [dict(page[0][1]) if page else {} for page in self._table.scan_many(scans)]
 
     def _operation_cells(self, checksums: Sequence[str]) -> dict[str, Row]:
-        """Return all operation cells of contents, by checksum, in one call. Raises ContentMissing."""
+        """Return all operation cells of contents by checksum, in one call. Raises ContentMissing."""
         keys = {checksum: layout.content_row(checksum) for checksum in checksums}
         rows = self._table.rows(list(keys.values()), columns=(layout.HEAVY,))
         for checksum, key in keys.items():
@@ -400,19 +403,19 @@ class ContentCache:
         return {checksum: _operations_only(rows[key]) for checksum, key in keys.items()}
 
     def _cells_of_datasets(self, contents: Sequence[DatasetOfContent]) -> dict[DatasetOfContent, Row]:
-        """Return all operation cells of the content of each item, in one call. Raises ContentMissing."""
+        """Return all operation cells of each item's content, in one call. Raises ContentMissing."""
         cells = self._operation_cells(list(dict.fromkeys(content.checksum for content in contents)))
         return {content: cells[content.checksum] for content in contents}
 
     def _row(self, checksum: str, columns: Sequence[bytes]) -> Row:
-        """Return these columns of a content row. Raises ContentMissing if it has none of them."""
+        """Return the given columns of a content row. Raises ContentMissing if all are absent."""
         row = self._table.get(layout.content_row(checksum), columns=columns)
         _check_exists(checksum, row, columns)
         return row
 
 
 def _check_exists(checksum: str, row: Row | None, columns: Sequence[bytes]) -> None:
-    """Raise ContentMissing if `row`, which was read with these columns, is None or empty."""
+    """Raise ContentMissing if `row`, read with these columns, is None or empty."""
     if not row:
         raise ContentMissing(
             f"c|{checksum}: a run refers to this content row, which lacks all of {columns!r}"
@@ -422,8 +425,8 @@ def _check_exists(checksum: str, row: Row | None, columns: Sequence[bytes]) -> N
 def _operation_columns(row: Row, graph: bytes) -> tuple[bytes, ...]:
     """Return the columns of the operations that a graph cell lists. Raises CorruptRow.
 
-    A content has no graph cells if they would be longer than its operations: then all are walked, and the
-    family, which has all of them, is returned.
+    A content has no graph cells if they would be longer than its operations. Then all operations are walked,
+    so the family that contains them is returned.
     """
     if graph not in row:
         return (layout.HEAVY,)
@@ -450,12 +453,12 @@ def _operations_only(row: Row) -> Row:
 
 
 def _next_count(count: int, contents: int, size_bytes: int) -> int:
-    """Return how many contents the next call reads, if `contents` of the one before had `size_bytes`."""
+    """Return how many contents the next call reads, given the `size_bytes` of the last call's `contents`."""
     return max(1, min(2 * count, LOAD_MAX, LOAD_BYTES * contents // max(size_bytes, 1)))
 
 
 def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
-    """Return the size in bytes of a field map in the cache, and the map. Raises CorruptRow."""
+    """Return the size of a field map in the cache in bytes, and the map. Raises CorruptRow."""
     with in_row(layout.content_row(checksum)):
         size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
         return size_bytes, field_map_codec.decode_field_map(row)
@@ -468,13 +471,13 @@ def _decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[
 
 
 def _decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
-    """Return the size in bytes of operations in the cache, and these by name. Raises CorruptRow."""
+    """Return the size of operations in the cache in bytes, and the operations by name. Raises CorruptRow."""
     size_bytes, operations = _decode_content(checksum, cells)
     return size_bytes, lineage.declare_missing_outputs(operations)
 
 
 def _decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...]]:
-    """Return the operations of a content, sorted by name, with their size in memory."""
+    """Return the size of a content's operations in memory in bytes, and the operations, sorted by name."""
     with in_row(layout.content_row(checksum)):
         operations = map(content_rows.decode_operation, cells.values())
         in_order = tuple(sorted(operations, key=lambda operation: operation.name))
@@ -482,7 +485,7 @@ def _decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ..
 
 
 def _decode_digests(content: DatasetOfContent, cells: Row, *, indirect: bool) -> tuple[int, dict[str, str]]:
-    """Return the size in bytes in the cache, and by field the digest of its derivation. Raises CorruptRow."""
+    """Return the size in the cache in bytes, and the derivation digests by field. Raises CorruptRow."""
     _, operations = _decode_content(content.checksum, cells)
     digests = derivation_digests(operations, content.dataset, indirect=indirect)
     return _BYTES_PER_DIGEST * (len(digests) + 1), digests

@@ -1,7 +1,7 @@
-"""Days of the contents of a dataset in a window, by calendars: runs of sealed days, and days to read.
+"""Days of the contents of a dataset in a window, from calendars: runs of sealed days, and days to read.
 
-A day that is sealed is answered by its seal, any other day from references, which run rows confirm. A day
-without a token has no runs.
+A sealed day is answered from its seal, any other day from references that run rows confirm. A day without a
+token has no runs.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun
 from fll_hbase.tables import Cell, Row, Scan
 
 WAYS_MAX, WAYS_ALONE_MAX = 1_000, 10_000
-"""Ways of one query that are read beside those of other queries, and of a later page of it alone. Calendars
-are read for WAYS_MAX ways at a time: they take much more memory than the keys of ways."""
+"""Ways of one query read beside other queries, and ways of each later page, which is read alone.
+
+Calendars are read for WAYS_MAX ways at a time, because they take much more memory than the keys of ways."""
 
 NAMED_DAYS_MAX = 12
-"""Days of a window whose columns are named; of more, the days of whole periods are read."""
+"""Maximum of days whose columns are named; a longer window reads the days of whole periods."""
 
 _EMPTY = Cell(b"", 0)
 
 
 class Seal(NamedTuple):
-    """A seal that holds, and the key of the calendar that has it."""
+    """A valid seal, and the key of its calendar."""
 
     row: bytes
     value: bytes
@@ -47,8 +48,8 @@ class Seal(NamedTuple):
 class ContentDays:
     """The days of a window on which runs of a content may have started.
 
-    `sealed` has the seals of days, and `tokens` the tokens of these days; `unsealed` has the tokens of the
-    other days with their times.
+    `sealed` has the seals of sealed days, and `tokens` their tokens; `unsealed` has the tokens of all other
+    days with their times.
     """
 
     sealed: dict[int, Seal] = field(default_factory=dict)
@@ -72,7 +73,7 @@ def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
         if len(page) < limit:
             return ways
         if limit == WAYS_MAX:
-            # Of the queries that run side by side only one at a time has more in memory.
+            # Only one of the queries running side by side at a time may keep more ways in memory.
             yield Alone()
             limit = WAYS_ALONE_MAX
         start = ways[-1] + b"\x00"
@@ -81,8 +82,8 @@ def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
 def in_turns(ways: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield lists of ways: the newest way of each content, then its next two, its next four and so on.
 
-    `ways` has the newest period first; a list has WAYS_MAX ways at most. Who asks for one run of each content
-    need not read on.
+    `ways` has the newest period first; a list has at most WAYS_MAX ways. A caller that needs one run per
+    content can stop early.
     """
     by_content: dict[bytes, list[bytes]] = {}
     for way in ways:
@@ -113,7 +114,7 @@ def read_days(query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]
 
 
 def _columns(first_day: int, last_day: int) -> tuple[bytes, ...]:
-    """Return the columns of token and seal of each day, or for more than NAMED_DAYS_MAX days their family."""
+    """Return the token and seal columns of each day, or their family for more than NAMED_DAYS_MAX days."""
     if last_day - first_day >= NAMED_DAYS_MAX:
         return (layout.LIGHT,)
     return tuple(
@@ -124,7 +125,7 @@ def _columns(first_day: int, last_day: int) -> tuple[bytes, ...]:
 
 
 def _add(days: ContentDays, key: bytes, row: Row, period: int, first_day: int, last_day: int) -> None:
-    """Add the days of a calendar row that are in a window. Raises CorruptRow for a malformed column."""
+    """Add the days of a calendar row that are in the window. Raises CorruptRow for a malformed column."""
     first = period * calendars.PERIOD_DAYS
     for column, cell in row.items():
         if not column.startswith(calendars.TOKEN):
@@ -143,7 +144,7 @@ def _add(days: ContentDays, key: bytes, row: Row, period: int, first_day: int, l
 
 
 def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
-    """Yield the runs in order: all with `failed`, else only those that did not fail."""
+    """Yield the runs in order, leaving out failed ones unless `failed`."""
     return (day_runs for day_runs in runs if failed or not day_runs.failed)
 
 
@@ -164,12 +165,12 @@ def cut(runs: DayRuns, window: Window) -> DayRuns | None:
 
 
 def _descending(run: SealedRun) -> int:
-    """Return the sort key of a run by which lists that are newest first ascend."""
+    """Return the sort key by which lists of runs, newest first, ascend."""
     return -run.start_ms
 
 
 def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list[DayRuns] | None:
-    """Return the matching runs of a day that start in a window, or None if references have to be read."""
+    """Return the matching runs of a day in a window, or None if references must be read."""
     seal = days.sealed.get(day)
     if seal is None:
         return None if day in days.unsealed else []
@@ -192,18 +193,18 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
 
 
 def newest_tail(runs: Iterable[DayRuns]) -> bytes:
-    """Return the reference tail of the newest run; tails sort newest first. Needs at least one run."""
+    """Return the reference tail of the newest of at least one run; tails sort newest first."""
     newest = [day_runs.runs[0] for day_runs in runs]
     return min(layout.reference_tail(*run) for run in newest)
 
 
 def overlap(window: Window, other: Window) -> Window:
-    """Return the part that two windows have in common. They must overlap."""
+    """Return the common part of two overlapping windows."""
     return Window(max(window.start_ms, other.start_ms), min(window.stop_ms, other.stop_ms))
 
 
 def by_day(contents: Mapping[str, Collection[int]]) -> list[tuple[int, set[str]]]:
-    """Invert contents with their days: return days with the contents that have them, newest day first."""
+    """Invert contents with their days: return days, newest first, each with its contents."""
     days: dict[int, set[str]] = {}
     for checksum, listed in contents.items():
         for day in listed:
@@ -212,7 +213,7 @@ def by_day(contents: Mapping[str, Collection[int]]) -> list[tuple[int, set[str]]
 
 
 def neighbours(days: Sequence[tuple[int, set[str]]]) -> Iterator[tuple[Window, set[str]]]:
-    """Yield windows of neighbouring days, which are given newest first, with the contents of all of them."""
+    """Yield windows of adjacent days, which are given newest first, with the contents of all their days."""
     position = 0
     while position < len(days):
         last = first = days[position][0]

@@ -1,4 +1,4 @@
-"""The difference between how a field, or the fields of a dataset, were derived in two windows."""
+"""The difference between the derivations of a field, or of a dataset's fields, in two windows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
 
 _INDEXED_INPUTS_MAX = 500_000
-"""Inputs of operations that a diff of a dataset keeps in memory: about 150 MB."""
+"""Maximum of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
 
 _Contents: TypeAlias = frozenset[DatasetOfContent]
 _Ways: TypeAlias = dict[str, list[DatasetOfContent]]
 
 
 class WaysOfField(NamedTuple):
-    """How a field is derived in a window and in its base window, by the contents of each way."""
+    """The derivations of a field in a window and in its base window, with the contents of each."""
 
     field: str
     window: Ways
     base: Ways
 
     def changes(self, queries: Sequence[WindowQuery]) -> list[WaysOfWindow]:
-        """Return the ways that the window, then those that the base window has alone."""
+        """Return the ways found only in the window, then the ways found only in the base window."""
         window, base = queries
         gained = {digest: self.window[digest] for digest in self.window.keys() - self.base.keys()}
         lost = {digest: self.base[digest] for digest in self.base.keys() - self.window.keys()}
@@ -44,21 +44,21 @@ class WaysOfField(NamedTuple):
 class _WindowUnion:
     """The derivations of one window under construction: its contents, and the limits that cut their union.
 
-    `ways` has the contents that were read of each digest.
+    `ways` has the contents read so far, by digest.
     """
 
     def __init__(self, contents: frozenset[FieldOfContent]) -> None:
         self.contents = contents
         self.ways: _Ways = {}
         self.truncated_by: set[str] = set()
-        # Added to, never copied: of thousands of contents each may add a few parts.
+        # Extended in place, not copied, because each of thousands of contents may add a few parts.
         self._operations: set[OperationIdentity] = set()
         self._edges: set[Edge] = set()
         self._sources: set[DatasetField] = set()
 
     def add(self, parts: DerivationParts, *, connections_max: int) -> None:
-        """Add the parts of a content, unless there were more than `connections_max` edges in all."""
-        # All of the first content, however large: its own graph is bounded, too.
+        """Add the parts of a content, unless the union would then exceed `connections_max` edges."""
+        # Add the whole first content, however large: its own graph is also bounded.
         size = len(self._edges) + len(parts.edges - self._edges)
         if self._edges and size > connections_max:
             self.truncated_by.add(f"connections_max={connections_max}")
@@ -86,7 +86,7 @@ class _IndexedContents:
     def __getitem__(self, checksum: str) -> ContentDerivations:
         if checksum not in self._indexed:
             derivations = ContentDerivations(self._read(checksum).values(), indirect=self._indirect)
-            # All or nothing: fields that differ mostly do so between the same few contents.
+            # Clear everything at once, because fields usually differ between the same few contents.
             if self._size + derivations.size > _INDEXED_INPUTS_MAX:
                 self._indexed.clear()
                 self._size = 0
@@ -95,7 +95,7 @@ class _IndexedContents:
         return self._indexed[checksum]
 
     def _read(self, checksum: str) -> Mapping[str, Operation]:
-        """Return a content's operations by name; first reads must come in the order of the contents."""
+        """Return a content's operations by name; first reads must follow the order of the contents."""
         if checksum not in self._seen:
             self._seen.add(checksum)
             return next(self._operations)
@@ -121,10 +121,10 @@ class FieldDiffReader(FieldGraphReader):
     ) -> FieldDiff:
         """Return which derivations of `window` are missing in `base`, and the reverse.
 
-        Takes time by the days and distinct contents of both windows, not their runs; runs are counted of the
-        derivations of one window alone. A part that only a limit may have cut is neither gained nor lost (see
-        `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded if no content
-        was read in time.
+        The work follows the days and distinct contents of both windows, not their runs; runs are counted only
+        for derivations that one window lacks. A part that a limit may have cut is neither gained nor lost
+        (see `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded if no
+        content was read in time.
         """
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
@@ -140,7 +140,7 @@ class FieldDiffReader(FieldGraphReader):
             is_late = bool(unread & other.contents)
             if is_late:
                 other.truncated_by.add(deadline.limit())
-            # Each of these ways may be one of those that were not read of the other window.
+            # Any of these ways may also exist in the unread contents of the other window.
             changes.append(change._replace(ways={}) if is_late else change)
         diff = _compare(*unions)
         limits = set(diff.truncated_by)
@@ -150,14 +150,14 @@ class FieldDiffReader(FieldGraphReader):
         )
 
     def _unite(self, unions: Sequence[_WindowUnion], *, indirect: bool) -> set[FieldOfContent]:
-        """Add all contents to the windows that have them; return those that were not read in time."""
-        # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
+        """Add all contents to the windows that have them; return the contents not read in time."""
+        # Sorted, so that a limit always cuts the same part; a content of both windows is read once.
         listed, count = sorted(frozenset().union(*(union.contents for union in unions))), 0
         derived = deadline.until_over(self._operations(listed), truncated_by=set())
         for count, (content, operations) in enumerate(derived, 1):  # noqa: B007 (used below)
             digest = field_digest(operations, content.field, indirect=indirect)
             windows = [union for union in unions if content in union.contents]
-            # Contents that derive the field in the same way have the same parts.
+            # Contents that derive the field in the same way have equal parts.
             if new := [union for union in windows if digest not in union.ways]:
                 self._add(new, content, ContentDerivations(operations, indirect=indirect))
             for union in windows:
@@ -167,7 +167,7 @@ class FieldDiffReader(FieldGraphReader):
         return set(listed[count:])
 
     def diffs(self, fields: Sequence[WaysOfField], *, indirect: bool) -> Iterator[FieldDiff]:
-        """Yield for each field, in order, what differs between its two windows, up to the limits it names.
+        """Yield for each field, in order, the difference between its two windows, up to the limits it names.
 
         Contents are read whole, mostly once. Raises DeadlineExceeded.
         """
@@ -201,7 +201,7 @@ class FieldDiffReader(FieldGraphReader):
     def _operations(
         self, contents: Sequence[FieldOfContent]
     ) -> Iterator[tuple[FieldOfContent, tuple[Operation, ...]]]:
-        """Yield each content, in order, with what leads into its field. Raises DeadlineExceeded."""
+        """Yield each content, in order, with the operations into its field. Raises DeadlineExceeded."""
         for item in zip(contents, self._contents.iter_operations(contents, Direction.BACKWARD), strict=True):
             deadline.check()
             yield item
@@ -213,9 +213,9 @@ def _field_of(content: DatasetOfContent, name: str) -> FieldOfContent:
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
-    """Return what one window has and the other does not, or None if a limit cut the other one's union."""
+    """Return what each window has and the other lacks, or None if a limit cut the other's union."""
     parts, base_parts = union.build(), base_union.build()
-    # A part that a truncated window lacks may be in what was cut, so nothing is reported as missing from it.
+    # A part that a truncated window lacks may have been cut, so no part is reported as missing from it.
     return FieldDiff(
         gained=None if base_union.truncated_by else parts.without(base_parts),
         lost=None if union.truncated_by else base_parts.without(parts),
@@ -241,13 +241,13 @@ class DatasetDiffReader(Reader):
         indirect: bool = True,
         failed: bool = False,
     ) -> DatasetDiff:
-        """Return the fields whose derivations differ between the windows, by name, with what differs.
+        """Return the fields whose derivations differ between the windows, by name, with the differences.
 
-        Where both windows have the same contents none is read. Otherwise digests of all of them decide, and
-        only fields that differ are compared, by one content for each way of deriving them: at most
-        `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges and derivations in all.
-        Runs are counted of the contents with derivations of one window alone. Raises NotFound for a dataset
-        that was never recorded, and DeadlineExceeded if no field was compared in time.
+        If both windows have the same contents, no content is read. Otherwise digests of all contents decide,
+        and only fields that differ are compared, by one content for each way of deriving them. The result has
+        at most `list_limit_max` fields, `pairs_max` ways and about `connections_max` edges and derivations in
+        all. Runs are counted only for contents with derivations that one window lacks. Raises NotFound for a
+        dataset that was never recorded, and DeadlineExceeded if no field was compared in time.
         """
         queries = [WindowQuery(Direction.BACKWARD, dataset, bounds, failed) for bounds in (window, base)]
         contents, base_contents = (
@@ -267,10 +267,10 @@ class DatasetDiffReader(Reader):
     def _changed_fields(
         self, contents: _Contents, base_contents: _Contents, limits: set[str], *, indirect: bool
     ) -> list[WaysOfField]:
-        """Return the fields that are not derived in the same ways in both windows, by name.
+        """Return, by name, the fields that the two windows derive in different ways.
 
-        Each content may derive each field in a way of its own, so that only the first fields are compared if
-        all have more than `pairs_max` ways, then this limit is added.
+        Each content may derive each field in a different way. If there are more than `pairs_max` ways in all,
+        only the first fields are compared, and the limit is added to `limits`.
         """
         differing = self._digests(contents ^ base_contents, indirect=indirect)
         names = sorted({name for _, by_field in differing for name in by_field})
@@ -281,7 +281,7 @@ class DatasetDiffReader(Reader):
             del names[names_max:]
             limits.add(f"pairs_max={self._settings.pairs_max}")
         ways: dict[str, tuple[_Ways, _Ways]] = {name: ({}, {}) for name in names}
-        # Sorted, so that every process compares the same one of several contents with the same way.
+        # Sorted, so that every process compares the same one of several contents with equal ways.
         for content, by_field in self._digests(contents | base_contents, indirect=indirect):
             for name in ways.keys() & by_field.keys():
                 for listed, in_window in zip((contents, base_contents), ways[name], strict=True):
@@ -299,14 +299,14 @@ class DatasetDiffReader(Reader):
         """Yield each content, in order, with its digests by field. Raises DeadlineExceeded."""
         listed = sorted(contents)
         for content in zip(listed, self._contents.derivation_digests(listed, indirect=indirect), strict=True):
-            # Here, because contents that are all cached never wait for the store.
+            # Check here, because fully cached contents never wait for the store.
             deadline.check()
             yield content
 
     def _compare(
         self, changed: list[WaysOfField], queries: Sequence[WindowQuery], limits: set[str], *, indirect: bool
     ) -> DatasetDiff:
-        """Return the diffs of the changed fields, up to the bounds; `limits` gets those reached."""
+        """Return the diffs of the changed fields, up to the bounds; add reached bounds to `limits`."""
         if len(changed) > self._settings.list_limit_max:
             del changed[self._settings.list_limit_max :]
             limits.add(f"list_limit_max={self._settings.list_limit_max}")

@@ -1,4 +1,4 @@
-"""Runs of the derivations that one of two windows has alone: how many, the first and the last."""
+"""Runs of the derivations that only one of two windows has: their number, the first and the last."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fll_hbase.store.read.content_cache import DatasetOfContent, FieldOfContent
 from fll_hbase.store.results import DerivationRuns, RunSpan
 
 Ways: TypeAlias = Mapping[str, Sequence[DatasetOfContent]]
-"""The contents that derive a field, at least one for each digest of how they do."""
+"""The contents that derive a field, by the digest of the derivation, with at least one for each."""
 
 _Spans: TypeAlias = dict[DatasetOfContent, RunSpan]
 
 
 class WaysOfWindow(NamedTuple):
-    """Ways in which contents of a window, that of a query, derive a field."""
+    """Ways in which contents of a query's window derive a field."""
 
     query: WindowQuery
     field: str
@@ -34,7 +34,7 @@ class WaysOfWindow(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """A way with its runs, None if none were read, and the content of the newest of them."""
+    """A way with its runs, or None if none were read, and the content of the newest run."""
 
     digest: str
     content: FieldOfContent
@@ -49,9 +49,9 @@ class DerivationRunsReader(Reader):
     ) -> list[tuple[DerivationRuns, ...]]:
         """Return the ways of each item with their runs, the newest first.
 
-        Calendars are read once for all items, of their contents alone. At most `list_limit_max` ways of an
-        item, and runs up to `runs_max` or the deadline: `truncated_by` gets what left any out. A way whose
-        runs were deleted meanwhile is left out.
+        Calendars are read once for all items, and only for their contents. Returns at most `list_limit_max`
+        ways per item, and reads runs up to `runs_max` or the deadline; `truncated_by` gets each limit that
+        was reached. A way whose runs were deleted meanwhile is left out.
         """
         limits: set[str] = set()
         spans = self._spans(listed, limits)
@@ -64,11 +64,11 @@ class DerivationRunsReader(Reader):
         return [tuple(sorted((next(shown) for _ in ways), key=_newest_first)[:limit]) for ways in by_item]
 
     def _spans(self, listed: Sequence[WaysOfWindow], limits: set[str]) -> dict[WindowQuery, _Spans]:
-        """Return for each query the runs of its contents; `limits` gets what left any out."""
+        """Return for each query the runs of its contents; add reached limits to `limits`."""
         contents: dict[WindowQuery, set[DatasetOfContent]] = {}
         for item in listed:
             contents.setdefault(item.query, set()).update(*item.ways.values())
-        # By each name of the dataset: the runs of a content are listed under the name that it writes.
+        # Read under each name of the dataset: a content's runs are listed under the name that it writes.
         wanted: dict[tuple[WindowQuery, Dataset], set[str]] = {}
         for query, in_window in contents.items():
             for checksum, name in in_window:
@@ -91,9 +91,9 @@ class DerivationRunsReader(Reader):
         return spans
 
     def _shown(self, ways: Sequence[_Way], *, indirect: bool) -> Iterator[DerivationRuns]:
-        """Yield each way with the digest and the checksum that it is shown with.
+        """Yield each way with its public digest and checksum.
 
-        Where anything is hidden, no name can be confirmed from them by guessing.
+        If anything is hidden, guessing cannot confirm names from these.
         """
         shown = {way.content.checksum: "" for way in ways}
         for checksum in shown:
@@ -110,7 +110,7 @@ class DerivationRunsReader(Reader):
 
 
 def _ways(item: WaysOfWindow, spans: _Spans, *, keeps_empty: bool) -> list[_Way]:
-    """Return the ways of an item with their runs, ways without a run only if it `keeps_empty` ones."""
+    """Return the ways of an item with their runs, including ways without runs only if `keeps_empty`."""
     ways = []
     for digest, contents in item.ways.items():
         counted = [(spans[content], content) for content in contents if content in spans]
@@ -124,11 +124,11 @@ def _ways(item: WaysOfWindow, spans: _Spans, *, keeps_empty: bool) -> list[_Way]
 
 
 def _newest_run(item: tuple[RunSpan, DatasetOfContent]) -> tuple[int, RunKey]:
-    """Return the sort key of the runs of a content by the newest of them, in the order of lists of runs."""
+    """Return the sort key of a content's runs: its newest run, in the order of run lists."""
     span, _ = item
     return (-span.last_start_ms, span.last_run)
 
 
 def _newest_first(way: DerivationRuns) -> tuple[int, DerivationRuns]:
-    """Return the sort key of a way: the last start, those that are not known at the end."""
+    """Return the sort key of a way: the last start; unknown starts come last."""
     return (-way.last_start_ms if way.last_start_ms is not None else 1, way)

@@ -1,4 +1,4 @@
-"""Merge the events of a run into one lineage. Event bodies are content-addressed and cached."""
+"""Merge of a run's events into one lineage. Event bodies are content-addressed and cached."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from fll_hbase.store.rows.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Scan, Table, read_rows
 
 BODIES_BYTES_MAX = 16 * 2**20
-"""Bound of cached event bodies, with BODY_OVERHEAD_BYTES for each."""
+"""Maximum size of cached event bodies, counting BODY_OVERHEAD_BYTES for each."""
 
 BODY_OVERHEAD_BYTES = 300
 """Added to the size of each cached body: most run facts are shorter than their cache entry."""
 
 MERGED_BYTES_MAX = 8 * 2**20
-"""Bound of cached merges, in bytes of stored bodies; a decoded merge takes about ten times as much."""
+"""Maximum size of cached merges, in bytes of stored bodies; a decoded merge takes about ten times as much."""
 
 RUNS_OF_ID_MAX = 100
-"""Namespaces in which runs of one id are looked for."""
+"""Maximum of namespaces searched for runs of one id."""
 
 
 class MergedRun(NamedTuple):
-    """The state of a run that its events lead to, and its content."""
+    """The state and content of a run, as merged from its events."""
 
     committed: CommittedRun
     info: FieldLineageInfo
@@ -51,9 +51,9 @@ class _MergedLineage(NamedTuple):
 class EventMerger:
     """Reads and merges events. Threads may share it.
 
-    Methods raise CorruptRow where an event body is missing or cannot be read. `events` are always those of
-    one run, sorted by `run_events.sort_events`. What is cached is stored, whoever asks: a view of a store has
-    the caches of the `shared` merger of that store.
+    Methods raise CorruptRow if an event body is missing or unreadable. `events` always belong to one run,
+    sorted by `run_events.sort_events`. Cached values do not depend on who queries, so a view of a store uses
+    the caches of that store's `shared` merger.
     """
 
     def __init__(self, table: Table, *, shared: EventMerger | None = None) -> None:
@@ -77,7 +77,7 @@ class EventMerger:
                     self._bodies[digest] = body
 
     def merge(self, run: RunKey, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> MergedRun:
-        """Merge all events of a run. `bodies` are known event bodies by digest; the others are read."""
+        """Merge all events of a run. `bodies` are known event bodies by digest; any others are read."""
         bodies = self._with_stored(events, bodies)
         merged = self._merge_lineage(events, bodies)
         facts = [self._decode_facts(bodies[event.facts_digest]) for event in events]
@@ -85,16 +85,16 @@ class EventMerger:
         return MergedRun(CommittedRun(merged.info.checksum, program_run, run), merged.info)
 
     def merged_head(self, events: Sequence[RunEvent]) -> bytes:
-        """Return the commit value of all events merged. Only their lineage bodies are read."""
+        """Return the commit value of all events merged, reading only their lineage bodies."""
         bodies = self.bodies(event.lineage_digest for event in events)
         merged = self._merge_lineage(events, bodies)
         start_ms, state = run_events.start_and_state(events)
         return run_rows.encode_head(CommittedHead(merged.info.checksum, start_ms, state))
 
     def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
-        """Decode the committed state of run rows by run; rows without a finished commit are left out.
+        """Decode the committed state of run rows by run, leaving out rows without a finished commit.
 
-        Reads the event bodies that it needs. Raises CorruptRow, also for a missing one.
+        Reads the required event bodies. Raises CorruptRow, also for a missing body.
         """
         values = {
             run: value for run, row in rows.items() if (value := run_rows.commit_value(row)) is not None
@@ -102,8 +102,8 @@ class EventMerger:
         events = {
             run: _events(run, rows[run]) for run, value in values.items() if run_rows.is_head_only(value)
         }
-        # One read for the bodies of all runs. Only runs of events need it: their commit records name no
-        # program (decision 12).
+        # One read gets the bodies for all runs. Only runs of events need it, since their commit records name
+        # no program (decision 12).
         bodies = self.bodies(_digests(event for group in events.values() for event in group))
         committed = {}
         for run, value in values.items():
@@ -118,7 +118,7 @@ class EventMerger:
         return committed
 
     def readable_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
-        """Return what `committed_runs` returns, without runs that are damaged."""
+        """Return the result of `committed_runs`, leaving out damaged runs."""
         try:
             return self.committed_runs(rows)
         except CorruptRow:
@@ -129,22 +129,23 @@ class EventMerger:
             return readable
 
     def may_show(self, run: RunKey) -> bool:
-        """Return True: any run is shown; a view of the store decides by the namespace, if the key has it."""
+        """Return True: any run is shown here; a view of a store decides by a namespace in the key."""
         return True
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run as its reader may see it: unchanged here; a view of the store may hide its program."""
+        """Return a run as its reader may see it: unchanged here; a view of a store may hide the program."""
         return run
 
     def run_details(self, runs: Sequence[RunKey]) -> dict[RunKey, RunDetails]:
-        """Read runs, with their events; runs that are not recorded or not committed are left out."""
+        """Read runs with their events, leaving out runs that are not recorded or not committed."""
         return self._details(run_rows.read_run_rows(self._table, runs))
 
     def rows_of_id(self, run: str, namespace: str) -> Iterator[tuple[RunKey, Row]]:
-        """Yield the rows that may be of a run by an id that a client gives, read in one call.
+        """Yield the rows that may belong to a run with an id from a client, read in one call.
 
-        First that of an id that all namespaces share, {} if it does not exist, then others: of a program of
-        `namespace`, or for "" of RUNS_OF_ID_MAX namespaces whose runs may be shown.
+        The first row is the row of the id that all namespaces share, {} if it does not exist. Then come other
+        rows: of a program in `namespace`, or, if that is "", of RUNS_OF_ID_MAX namespaces whose runs may be
+        shown.
         """
         shared = RunKey(run)
         if namespace or is_uuid(run):
@@ -158,11 +159,11 @@ class EventMerger:
         yield from islice((item for item in rows.items() if self.may_show(item[0])), RUNS_OF_ID_MAX)
 
     def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
-        """Return a run of `rows_of_id`, or None if it is not recorded or not committed."""
+        """Return a run from `rows_of_id`, or None if it is not recorded or not committed."""
         return self._details({run: row}).get(run)
 
     def _details(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, RunDetails]:
-        """Return the details of runs, given their rows, without those that are not committed."""
+        """Return the details of runs, given their rows, leaving out runs that are not committed."""
         details = {}
         for run, committed in self.committed_runs(rows).items():
             events = run_rows.decode_events(rows[run])
@@ -171,9 +172,9 @@ class EventMerger:
         return details
 
     def bodies(self, digests: Iterable[str]) -> dict[str, bytes]:
-        """Return event bodies by digest, from the cache or the table. Raises CorruptRow for a missing one."""
+        """Return event bodies by digest, from the cache or the table. Raises CorruptRow if one is missing."""
         digests = list(dict.fromkeys(digests))
-        # Bodies are immutable and named by digest, so a cached one is valid even if its row was deleted.
+        # Bodies are immutable and named by digest, so a cached body is valid even after its row is deleted.
         with self._lock:
             bodies = {digest: body for digest in digests if (body := self._bodies.get(digest)) is not None}
         missing = [digest for digest in digests if digest not in bodies]
@@ -187,13 +188,13 @@ class EventMerger:
         return bodies | stored
 
     def load_bodies(self, digests: Iterable[str]) -> None:
-        """Cache event bodies by digest, read in one call; missing ones are left out."""
+        """Cache event bodies by digest, read in one call, ignoring missing ones."""
         with self._lock:
             missing = [digest for digest in dict.fromkeys(digests) if digest not in self._bodies]
         self._read_bodies(missing)
 
     def _read_bodies(self, digests: Sequence[str]) -> dict[str, bytes]:
-        """Read event bodies from the table into the cache; missing ones are left out."""
+        """Read event bodies from the table into the cache, ignoring missing ones."""
         keys = {layout.event_body_row(digest): digest for digest in digests}
         rows = read_rows(self._table, keys, columns=(layout.EVENT_BODY,))
         bodies = {digest: row[layout.EVENT_BODY].value for digest, row in rows.items()}
@@ -207,7 +208,7 @@ class EventMerger:
         return self._merge_lineage(events, bodies).part, facts
 
     def _decode_facts(self, body: bytes) -> EventRunFacts:
-        """Decode the facts of an event; a view of a store leaves some out."""
+        """Decode the facts of an event; a view of a store leaves out some facts."""
         return run_events.decode_run_facts(body)
 
     def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -215,15 +216,15 @@ class EventMerger:
         return {**self.bodies(sorted(missing)), **bodies} if missing else bodies
 
     def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
-        """Merge distinct event bodies in order of their last occurrence; small results are cached."""
-        # Of each facet the latest is valid, so an earlier occurrence of an equal body changes nothing. The
-        # digests are the key: every night has the same merge.
+        """Merge distinct event bodies in order of their last occurrence, caching small results."""
+        # The latest facet is valid, so earlier occurrences of an equal body change nothing. Use the digests
+        # as cache key, because every night has the same merge.
         digests = tuple(dict.fromkeys(event.lineage_digest for event in reversed(events)))[::-1]
         with self._lock:
             cached = self._merged.get(digests)
         if cached is not None:
             return cached[1]
-        # Outside the lock: two threads that merge the same bodies get equal results.
+        # Merge outside the lock: two threads that merge the same bodies get equal results.
         part = run_events.merge_lineage([run_events.decode_lineage(bodies[digest]) for digest in digests])
         merged = _MergedLineage(part, lineage.build_lineage_lenient(event_operations.build_operations(part)))
         size_bytes = sum(len(bodies[digest]) for digest in digests)
@@ -234,12 +235,12 @@ class EventMerger:
 
 
 def _digests(events: Iterable[RunEvent]) -> list[str]:
-    """Return the digests of the lineage and the facts body of each event, repeated ones included."""
+    """Return the digests of each event's lineage and facts bodies, including repeated ones."""
     return [digest for event in events for digest in (event.lineage_digest, event.facts_digest)]
 
 
 def _events(run: RunKey, row: Row) -> list[RunEvent]:
-    """Return the events of a run row, sorted. Raises CorruptRow, which names the row, if there are none."""
+    """Return the sorted events of a run row. Raises CorruptRow, naming the row, if it has none."""
     with in_row(layout.run_row(*run)):
         events = run_rows.decode_events(row)
         if not events:
@@ -248,8 +249,8 @@ def _events(run: RunKey, row: Row) -> list[RunEvent]:
 
 
 def _with_head(run: ProgramRun, head: CommittedHead, last_event_ms: int) -> ProgramRun:
-    """Return the merged run with start and state of its commit record. If RUNNING, with `lastEventTime`."""
-    # The row may have events that no commit has merged yet; queries matched the run by its commit record.
+    """Return the merged run with start and state of its commit record, plus `lastEventTime` if RUNNING."""
+    # The row may have events that are not yet committed; queries matched the run by its commit record.
     details = json.loads(run.details) if run.details else {}
     if head.state is State.RUNNING:
         details["lastEventTime"] = last_event_ms

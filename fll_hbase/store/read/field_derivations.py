@@ -1,4 +1,4 @@
-"""Derivations of a field: the distinct ways in which the runs of a window made it."""
+"""Derivations of a field: the distinct ways in which the runs of a window derived it."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from fll_hbase.store.results import Derivation, Derivations
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
 _ContentDerivation: TypeAlias = tuple[str, tuple[Operation, ...]]
-"""Digest and sorted operations of a field in a content, without operations if the content lacks it."""
+"""Digest and sorted operations of a field in a content; no operations if the content lacks the field."""
 
 
 class _Way:
-    """One derivation under construction: its operations, and its contents with the times of their runs."""
+    """One derivation under construction: its operations, and its contents with their run times."""
 
     def __init__(self, operations: tuple[Operation, ...]) -> None:
         self.operations = operations
         self.contents: list[tuple[FieldOfContent, RunTimes]] = []
 
     def days(self) -> Iterator[tuple[int, list[tuple[FieldOfContent, DayRuns]]]]:
-        """Yield each day with its runs, by content, the newest day first; within a day they are unordered."""
+        """Yield each day with its runs by content, newest day first; runs within a day are unordered."""
         by_day: dict[int, list[tuple[FieldOfContent, DayRuns]]] = {}
         for content, times in self.contents:
             for runs in times.runs:
@@ -46,9 +46,9 @@ class _Way:
         yield from sorted(by_day.items(), key=itemgetter(0), reverse=True)
 
     def newest(self, count: int) -> list[SealedRun]:
-        """Return the `count` newest runs in the order of their references, fewer if there are not so many.
+        """Return the `count` newest runs in the order of their references, or fewer if there are fewer.
 
-        At the first day with runs that are not known the list ends with the newest run of that day.
+        If a day has unknown runs, the list ends with the newest run of that day.
         """
         newest: list[SealedRun] = []
         for _, listed in self.days():
@@ -64,7 +64,7 @@ class _Way:
         return newest[:count]
 
     def incomplete(self, count: int) -> Iterator[tuple[int, FieldOfContent, DayRuns]]:
-        """Yield day, content and runs where not all are known, of the days of the `count` newest runs."""
+        """Yield day, content and runs of incompletely known days on which the `count` newest runs started."""
         total = 0
         for day, listed in self.days():
             if total >= count:
@@ -75,7 +75,7 @@ class _Way:
                     yield day, content, runs
 
     def build(self, run_keys: Iterable[RunKey]) -> Derivation:
-        """Return the derivation with these of its runs; counts and starts are those of all runs."""
+        """Return the derivation with the given runs; counts and starts cover all its runs."""
         listed = [runs for _, times in self.contents for runs in times.runs]
         return Derivation(
             self.operations,
@@ -98,17 +98,18 @@ class DerivationReader(Reader):
         limit: int = DEFAULTS.list_limit,
         skip: int = 0,
     ) -> Derivations:
-        """Return every distinct derivation of the field, with its runs, the one with the newest run first.
+        """Return every distinct derivation of the field with its runs, ordered by newest run.
 
-        A derivation is the operations that lead into the field. Runs of the window count, failed and aborted
-        ones only with `failed`. Each lists the ids of its newest runs, `limit` after the first `skip`, none
-        after the first `runs_max`. Empty for a known field that no run wrote.
+        A derivation is the set of operations that lead into the field. Counts runs of the window, including
+        failed and aborted ones only with `failed`. Each derivation lists the ids of its newest runs: `limit`
+        after the first `skip`, and none after the first `runs_max`. The result is empty for a known field
+        that no run wrote.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
         times = self._times.field_times(query, field.name, budget)
         ways: dict[str, _Way] = {}
-        # Those of the newest runs first: at the deadline these are known.
+        # Start with the contents of the newest runs, so that these are known at the deadline.
         newest_first = sorted(times, key=lambda content: reference_order(times[content].runs[0].runs[0]))
         derived = zip(newest_first, self._derivations(newest_first), strict=True)
         for content, (digest, operations) in deadline.until_over(derived, truncated_by=budget.limits):
@@ -116,7 +117,7 @@ class DerivationReader(Reader):
                 ways.setdefault(digest, _Way(operations)).contents.append((content, times[content]))
         if not ways:
             self._catalogue.require_field(field)
-        # One more than the page has shows whether there is a next page.
+        # One run more than the page shows whether there is a next page.
         page = slice(skip, min(skip + limit, self._settings.runs_max))
         try:
             self._complete_newest(query, ways.values(), page.stop + 1, budget.limits)
@@ -127,15 +128,15 @@ class DerivationReader(Reader):
     def _complete_newest(
         self, query: WindowQuery, ways: Iterable[_Way], count: int, truncated_by: set[str]
     ) -> None:
-        """Read all runs of those days of the `count` newest runs of each way whose seals list two alone.
+        """Read all runs on the days of each way's `count` newest runs whose seals list only two runs.
 
-        At most `runs_max` runs, then the limit is added. Raises DeadlineExceeded.
+        Reads at most `runs_max` runs, and adds that limit if it is reached. Raises DeadlineExceeded.
         """
         incomplete: dict[Dataset, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         left = self._settings.runs_max
         for day, content, runs in chain.from_iterable(way.incomplete(count) for way in ways):
             left -= runs.total
-            # The first one may have more: a page of a single day is always whole.
+            # The first day may have more, because a page of a single day is always whole.
             if left < 0 and incomplete:
                 truncated_by.add(f"runs_max={self._settings.runs_max}")
                 break
@@ -148,7 +149,7 @@ class DerivationReader(Reader):
             self._times.complete_days(replace(query, dataset=name), by_content, days)
 
     def _build(self, ways: Sequence[_Way], page: slice, truncated_by: set[str]) -> Derivations:
-        """Return a page of the newest runs of each way, the way with the newest run first."""
+        """Return a page of the newest runs of each way, with ways ordered by newest run."""
         # Runs of a day that was read again may have been purged meanwhile.
         listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
         listed.sort(key=lambda item: reference_order(item[0][0]))
@@ -177,6 +178,6 @@ class DerivationReader(Reader):
 def _derivation(
     field: DatasetField, upstream: Sequence[Operation], by_name: Mapping[str, Operation]
 ) -> _ContentDerivation:
-    """Return the digest of what leads into a field, and its operations, each after those it depends on."""
+    """Return the digest of a field's derivation, and its operations, each after those it depends on."""
     steps = topology.sort_operations([by_name[operation.name] for operation in upstream])
     return field_digest(upstream, field, indirect=True), steps

@@ -1,4 +1,4 @@
-"""The graph of fields: the edges of contents at their fields, decoded once and shared by all walks."""
+"""The graph of fields: edges of contents at their fields, decoded once and shared by all walks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fll_hbase.runtime import deadline
 from fll_hbase.store.read.content_cache import ContentCache
 
 EDGES_MAX = 10_000
-"""Edges that are cached for the fields of one step of a walk; more are made one by one."""
+"""Maximum of edges cached for the fields of one step of a walk; more edges are made one by one."""
 
-# Estimates of sizes in memory, measured.
+# Estimates of sizes in memory, from measurements.
 _BYTES_PER_FIELD, _BYTES_PER_EDGE = 650, 8
 
 
 class Node:
-    """A field of the graph: one object for each field, so that it is compared and hashed by identity.
+    """A field of the graph: one object per field, compared and hashed by identity.
 
     `dataset_node` is the dataset as a whole.
     """
@@ -38,7 +38,7 @@ class Node:
 class Steps(NamedTuple):
     """The edges of one content at one field: the fields at their other ends.
 
-    `unknown` are the datasets that are related to that of the field in an unknown way.
+    `unknown` are the datasets related to the field's dataset in an unknown way.
     """
 
     direct: tuple[Node, ...] = ()
@@ -50,12 +50,12 @@ class Steps(NamedTuple):
 _NO_STEPS = Steps()
 
 _Edge: TypeAlias = tuple[Node, Node | None, Influence | None]
-"""The field at which an edge was looked up, that at its other end, None if it was dropped, and the influence,
-None if it is unknown."""
+"""The field at which an edge was looked up, the field at its other end (None if dropped), and the influence
+(None if unknown)."""
 
 
 class _CachedSteps(NamedTuple):
-    """The edges at fields of a dataset in one content; of all its fields, or of those asked about so far."""
+    """The edges at fields of a dataset in one content: at all fields, or at the fields requested so far."""
 
     by_node: dict[Node, Steps]
     is_complete: bool
@@ -71,7 +71,7 @@ class FieldGraph:
         self._lock = threading.Lock()
 
     def node(self, field: DatasetField) -> Node:
-        """Return the node of a field: the same one as long as anything refers to it, a new one otherwise."""
+        """Return the node of a field: the existing one while anything refers to it, otherwise a new one."""
         node = self.nodes.get(field)
         if node is None:
             dataset_node = None
@@ -84,9 +84,9 @@ class FieldGraph:
     def steps(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterable[tuple[Node, Steps]]:
-        """Return the edges of a content into (backward) or out of fields of a dataset, None for all fields.
+        """Return the edges of a content into (backward) or out of fields of a dataset, or all if None.
 
-        A field with many edges may be there several times. Raises DeadlineExceeded.
+        A field with many edges may occur several times. Raises DeadlineExceeded.
         """
         deadline.check()
         key = "steps", checksum, direction, dataset
@@ -97,7 +97,7 @@ class FieldGraph:
                 edges = list(islice(self._edges(checksum, direction, dataset, missing), EDGES_MAX))
                 if len(edges) == EDGES_MAX:
                     return _one_by_one(self._edges(checksum, direction, dataset, nodes))
-                # A copy: other threads read the dictionary that is cached.
+                # Copy the cached dictionary, because other threads read it.
                 by_node = {} if missing is None else dict(cached.by_node)
                 by_node |= _grouped(edges, missing or ())
                 cached = _CachedSteps(by_node, missing is None)
@@ -110,7 +110,7 @@ class FieldGraph:
     def _edges(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None
     ) -> Iterator[_Edge]:
-        """Yield near field, far field, influence of edges at fields, all for None.
+        """Yield near field, far field and influence of the edges at fields, or at all fields for None.
 
         Raises DeadlineExceeded.
         """
@@ -118,12 +118,13 @@ class FieldGraph:
         is_backward = direction is Direction.BACKWARD
         edges_of = field_relations.edges_into if is_backward else field_relations.edges_out_of
         for edge in edges_of(self._contents.field_map(checksum), dataset, names=names):
-            # Here, because contents that are all cached never wait for the store.
+            # Check here, because fully cached contents never wait for the store.
             deadline.check()
             source = self._end(edge.source, edge.source_field)
             destination = self._end(edge.destination, edge.destination_field)
             near, far = (destination, source) if is_backward else (source, destination)
-            # Generated fields have no source; edges of the dataset as a whole come with those of its fields.
+            # Generated fields have no source; backward, edges of a whole dataset come with those at its
+            # fields.
             if near is None or (far is None and is_backward):
                 continue
             if names is None or near.field.name in names:
@@ -135,13 +136,13 @@ class FieldGraph:
 
 
 def _one_by_one(edges: Iterable[_Edge]) -> Iterator[tuple[Node, Steps]]:
-    """Yield each edge as a step of its own, so that a field may come several times."""
+    """Yield each edge as a separate step, so that a field may occur several times."""
     for near, *edge in edges:
         yield near, _steps([edge])
 
 
 def _grouped(edges: Iterable[_Edge], nodes: Iterable[Node]) -> dict[Node, Steps]:
-    """Return the edges by their near field; nodes among `nodes` that have no edge get `_NO_STEPS`."""
+    """Return the edges by near field, with `_NO_STEPS` for each of `nodes` without edges."""
     by_node: dict[Node, list[Any]] = {node: [] for node in nodes}
     for near, *edge in edges:
         by_node.setdefault(near, []).append(edge)
@@ -149,7 +150,7 @@ def _grouped(edges: Iterable[_Edge], nodes: Iterable[Node]) -> dict[Node, Steps]
 
 
 def _steps(edges: Sequence[Sequence[Any]]) -> Steps:
-    """Return edges, each the field at its other end and its influence, as the steps of one field."""
+    """Return the steps of one field from its edges, each the field at the other end and an influence."""
     return Steps(
         tuple(far for far, influence in edges if far is not None and influence is Influence.DIRECT),
         tuple(far for far, influence in edges if far is not None and influence is Influence.INDIRECT),

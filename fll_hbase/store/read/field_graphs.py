@@ -1,4 +1,4 @@
-"""The operation graph of one field in a window: those of all contents that touch it, merged."""
+"""The operation graph of one field in a window, merged from all contents that touch the field."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUILDERS: Mapping[tuple[Direction, bool], Callable[..., OperationGraph]] = {
     (Direction.BACKWARD, True): simple_view.upstream_simple_view,
     (Direction.FORWARD, True): simple_view.downstream_simple_view,
 }
-"""What makes the graph of a field, by direction and whether it is the simple view."""
+"""Builders of the graph of a field, by direction and whether the view is simple."""
 
 
 class FieldGraphReader(Reader):
@@ -44,9 +44,9 @@ class FieldGraphReader(Reader):
         """Return the operations that produce the field (backward) or use it (forward), one hop.
 
         `simple` reduces the graph to sources, targets and the operations between each pair; the other
-        arguments are as for the lineage of datasets. Contents are merged newest first, until a limit or the
-        deadline. Raises NotFound for a field that was never recorded, and DeadlineExceeded if it passes
-        before the first content.
+        arguments are the same as for the lineage of datasets. Contents are merged newest first, until a limit
+        or the deadline. Raises NotFound for a field that was never recorded, and DeadlineExceeded if the
+        deadline passes before the first content.
         """
         query = WindowQuery(direction, field.dataset, window, failed)
         contents, failed_alone = self._newest_first(query, field.name)
@@ -62,7 +62,7 @@ class FieldGraphReader(Reader):
         )
         truncated_by |= merged.truncated_by
         if truncated_by:
-            # What was left out may be of complete runs.
+            # Graphs that were left out may belong to complete runs.
             merged = replace(merged, failed=frozenset())
         checksums = dict.fromkeys(content.checksum for content in contents)
         return FieldLineageResult(merged, tuple(checksums), tuple(sorted(truncated_by)))
@@ -70,9 +70,9 @@ class FieldGraphReader(Reader):
     def _newest_first(self, query: WindowQuery, name: str) -> tuple[list[FieldOfContent], set[str]]:
         """Return the contents that touch a field, under each name of its dataset that they use.
 
-        If failed runs count, also the checksums of contents that they alone have.
+        If failed runs count, also return the checksums of contents that only failed runs have.
         """
-        # If failed runs count, the contents of complete ones are read beside them, in the same calls.
+        # If failed runs count, the same calls also read the contents of complete runs.
         queries = [query, replace(query, failed=False)] if query.failed else [query]
         by_name, *_ = by_names = self._windows.checksums_by_name(queries)
         failed = set(chain(*by_name.values())) - set(chain(*by_names[-1].values()))
@@ -83,7 +83,7 @@ class FieldGraphReader(Reader):
         }
         contents = [content for contents in by_dataset.values() for content in contents]
         tails = self._newest_tails(query, by_dataset)
-        # The checksum decides ties, so that every process merges in the same order.
+        # Checksums break ties, so that every process merges in the same order.
         newest_first = sorted(
             contents,
             key=lambda content: (tails.get(content.checksum, _AFTER_ALL_TAILS), content.checksum),
@@ -93,10 +93,10 @@ class FieldGraphReader(Reader):
     def _touching(
         self, direction: Direction, field: DatasetField, checksums: frozenset[str]
     ) -> list[FieldOfContent]:
-        """Return those contents that write (backward) or read (forward) a field. Raises DeadlineExceeded."""
+        """Return the contents that write (backward) or read (forward) a field. Raises DeadlineExceeded."""
         touching = []
         for content in (FieldOfContent(checksum, field) for checksum in checksums):
-            # Here, because contents that are all cached never wait for the store.
+            # Check here, because fully cached contents never wait for the store.
             deadline.check()
             if self._contents.mentions_field(content, direction):
                 touching.append(content)
@@ -110,7 +110,7 @@ class FieldGraphReader(Reader):
             replace(query, dataset=dataset): [content.checksum for content in contents]
             for dataset, contents in by_dataset.items()
         }
-        # A single content needs no order, and looking for its newest run would read references.
+        # A single content needs no order, and finding its newest run would read references.
         if len({checksum for listed in checksums.values() for checksum in listed}) <= 1:
             return {}
         tails: dict[str, bytes] = {}

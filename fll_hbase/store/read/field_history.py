@@ -23,17 +23,17 @@ from fll_hbase.store.results import FieldHistory, Stretch
 from fll_hbase.store.rows.calendar_rows import DayRuns, SealedRun, reference_order
 
 _Contents: TypeAlias = Mapping[str, tuple[Dataset, RunTimes]]
-"""When contents ran, by checksum, with the name of the dataset under which their runs were found."""
+"""The times of contents' runs by checksum, with the dataset name under which the runs were found."""
 
 _Day: TypeAlias = list[tuple[str, DayRuns]]
 """The runs of a day, each with the checksum of their content."""
 
 BATCH_CONTENTS = 100
-"""Contents whose field maps are read in one call."""
+"""Maximum of contents whose field maps are read in one call."""
 
 
 class RunGroup(NamedTuple):
-    """Runs that follow one another, `total` in all; the content is that of the newest one."""
+    """Consecutive runs, `total` in all; the content is the newest run's."""
 
     checksum: str
     newest: SealedRun
@@ -42,14 +42,14 @@ class RunGroup(NamedTuple):
 
     @classmethod
     def from_day(cls, listed: Sequence[tuple[str, DayRuns]]) -> RunGroup:
-        """Return the runs of a day, of whose parts each has its newest and its oldest run."""
+        """Return the runs of a day from its parts, which all know their newest and oldest runs."""
         checksum, newest = min(listed, key=lambda item: reference_order(item[1].runs[0]))
         oldest = max((runs.runs[-1] for _, runs in listed), key=reference_order)
         return cls(checksum, newest.runs[0], oldest, sum(runs.total for _, runs in listed))
 
     @classmethod
     def single_runs(cls, listed: Iterable[tuple[str, DayRuns]]) -> Iterator[RunGroup]:
-        """Yield each run of a day alone, newest first; all of them are known."""
+        """Yield each run of a day alone, newest first; all runs must be known."""
         runs = [(reference_order(run), run, checksum) for checksum, part in listed for run in part.runs]
         runs.sort(key=itemgetter(0))
         return (cls(checksum, run, run, 1) for _, run, checksum in runs)
@@ -57,7 +57,7 @@ class RunGroup(NamedTuple):
 
 @dataclass(slots=True)
 class _OpenStretch:
-    """A stretch to which older runs may be added; the counts are those of `Stretch`."""
+    """A stretch to which older runs may be added, with the counts of `Stretch`."""
 
     derivation: str
     last: RunGroup
@@ -67,13 +67,13 @@ class _OpenStretch:
     missing_after: int
 
     def add(self, group: RunGroup, *, missing: int) -> None:
-        """Add older runs, with the number of runs without the field between them and those before."""
+        """Add older runs; `missing` is the number of runs without the field between them and the stretch."""
         self.first = group
         self.runs += group.total
         self.missing += missing
 
     def build(self) -> Stretch:
-        """Return the stretch as an answer has it."""
+        """Return the stretch as it is in the answer."""
         first, last = self.first.oldest, self.last.newest
         return Stretch(
             self.last.checksum,
@@ -88,7 +88,7 @@ class _OpenStretch:
 
 
 class StretchUnion:
-    """Stretches under construction; runs are added newest first, at most `stretches_max` stretches."""
+    """At most `stretches_max` stretches under construction; runs are added newest first."""
 
     def __init__(self, *, stretches_max: int) -> None:
         self._stretches_max = stretches_max
@@ -97,14 +97,14 @@ class StretchUnion:
 
     @property
     def missing(self) -> int:
-        """How many runs since the oldest one with the field wrote the dataset without it."""
+        """The number of added runs without the field that are older than all added runs with it."""
         return self._missing
 
     def add(self, group: RunGroup, derivation: str) -> bool:
-        """Add runs that are older than those before; return False if they begin one stretch too many.
+        """Add runs that are older than those before; return False if they would exceed `stretches_max`.
 
-        `derivation` is equal for runs that derived the field in the same way, and empty if these wrote the
-        dataset without the field: they are counted as missing.
+        `derivation` is equal for runs that derived the field in the same way. It is empty if the runs wrote
+        the dataset without the field, and such runs are counted as missing.
         """
         if not derivation:
             self._missing += group.total
@@ -129,11 +129,11 @@ class FieldHistoryReader(Reader):
     def history(
         self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
     ) -> FieldHistory:
-        """Return the stretches of the runs of the window that wrote the field, the newest first.
+        """Return the stretches of the window's runs that wrote the field, the newest first.
 
-        It ends at `list_limit_max` stretches, at the deadline, or after `runs_max` runs that had to be read
-        one by one: those of days that are not sealed, or on which the derivation changed. Raises NotFound for
-        an empty history of a field that was never recorded.
+        The history ends at `list_limit_max` stretches, at the deadline, or after `runs_max` runs that must be
+        read one by one. These are runs of days that are not sealed, or on which the derivation changed.
+        Raises NotFound for an empty history of a field that was never recorded.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
@@ -157,7 +157,7 @@ class FieldHistoryReader(Reader):
     def _groups(
         self, query: WindowQuery, contents: _Contents, digests: _Digests, budget: RunBudget
     ) -> Iterator[RunGroup]:
-        """Yield the runs newest first, grouped by day if that day derives the field in one way.
+        """Yield the runs newest first, in one group per day if the day's runs derive the field in one way.
 
         Ends where reading ended, or after `runs_max` runs of days that are read again.
         """
@@ -165,7 +165,7 @@ class FieldHistoryReader(Reader):
         for day, listed in _days(contents):
             group = RunGroup.from_day(listed)
             is_complete = all(runs.is_complete for _, runs in listed)
-            # Whether runs differ is looked at only where their order is not in memory.
+            # Compare derivations only if the order of the runs is not in memory.
             is_one_way = len(listed) == 1 or (
                 not is_complete and len({digests.digest(checksum) for checksum, _ in listed}) == 1
             )
@@ -185,7 +185,7 @@ class FieldHistoryReader(Reader):
                 yield single
 
     def _complete(self, query: WindowQuery, contents: _Contents, day: int, listed: _Day) -> _Day:
-        """Return all runs of a day, read again; `listed` has the runs that were known of it, by content."""
+        """Return all runs of a day, read again; `listed` has the known runs of the day by content."""
         query = replace(query, window=overlap(query.window, calendars.day_window(day)))
         by_name: dict[Dataset, dict[str, list[DayRuns]]] = {}
         for checksum, runs in listed:
@@ -201,7 +201,7 @@ class FieldHistoryReader(Reader):
 
 
 class _Digests:
-    """Digests of how contents derive a field, read as they are asked for."""
+    """Digests of how contents derive a field, read on demand."""
 
     def __init__(
         self, cache: ContentCache, contents: _Contents, fields: Sequence[DatasetField], *, indirect: bool
@@ -210,7 +210,7 @@ class _Digests:
         self._fields = fields
         self._indirect = indirect
         self._by_checksum: dict[str, str] = {}
-        # Those of the newest runs first: they are asked for in this order.
+        # Read contents of the newest runs first, because digests are needed in this order.
         newest_first = sorted(contents, key=lambda checksum: -contents[checksum][1].runs[0].runs[0].start_ms)
         self._unread = self._read(newest_first)
 
@@ -225,7 +225,7 @@ class _Digests:
         """Yield each checksum with the joined digests of its fields, "" if it writes none."""
         for begin in range(0, len(checksums), BATCH_CONTENTS):
             batch = checksums[begin : begin + BATCH_CONTENTS]
-            # Under all names of the dataset that a content writes.
+            # Use all names of the dataset, because a content may write any of them.
             contents = [FieldOfContent(checksum, field) for checksum in batch for field in self._fields]
             operations = self._cache.iter_touching(contents, Direction.BACKWARD)
             for checksum in batch:
@@ -236,11 +236,11 @@ class _Digests:
 
 
 def _by_checksum(by_name: TimesByName) -> dict[str, tuple[Dataset, RunTimes]]:
-    """Return when contents ran: the runs of one that writes several names of the dataset are the same."""
+    """Return when contents ran, each under one name: under its other names, a content has the same runs."""
     contents: dict[str, tuple[Dataset, RunTimes]] = {}
     for name, by_content in by_name.items():
         for checksum, times in by_content.items():
-            # Unless those of one name were purged.
+            # Prefer the name with more runs, because some runs under the other name may be purged.
             if checksum not in contents or times.total > contents[checksum][1].total:
                 contents[checksum] = name, times
     return contents

@@ -10,15 +10,15 @@ from fll_hbase.model.window import Direction
 from fll_hbase.store.results import Reach
 
 FieldPath = tuple[DatasetField, ...]
-"""Fields from a source to what is derived from it, one edge between two of them."""
+"""Fields from a source to a field derived from it, with one edge between neighbours."""
 
 
 def next_fields(
     reach: Reach, origin: DatasetField, direction: Direction
 ) -> Mapping[DatasetField, DatasetField]:
-    """Return for each field within reach the next one on a shortest path to `origin`, which is left out.
+    """Return, for each field within reach, the next one on a shortest path to `origin`; omit `origin`.
 
-    Of several shortest paths the one with the smallest names counts, so that an answer is the same each time.
+    Among several shortest paths, the one with the smallest names is used, so that answers are reproducible.
     """
     neighbours: dict[DatasetField, list[DatasetField]] = defaultdict(list)
     for edge in reach.edges:
@@ -26,7 +26,7 @@ def next_fields(
         if direction is Direction.BACKWARD:
             near, far = far, near
         else:
-            # An influence on a dataset as a whole goes on from each of its fields.
+            # An influence on a whole dataset continues from each of its fields.
             neighbours[DatasetField(near.dataset, WHOLE_DATASET)].append(far)
         neighbours[near].append(far)
     following: dict[DatasetField, DatasetField] = {}
@@ -49,5 +49,5 @@ def path_between(
     path = [field]
     while path[-1] in following:
         path.append(following[path[-1]])
-    # Backward the field is upstream of the origin, forward downstream.
+    # Backward, the field is upstream of the origin; forward, it is downstream.
     return tuple(path if direction is Direction.BACKWARD else reversed(path))

@@ -1,4 +1,4 @@
-"""Operations of one field in a window with the programs that performed them, by distinct operations."""
+"""Distinct operations of one field in a window, with the programs that performed them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Operations: TypeAlias = tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True)
 class PerformedOperations:
-    """The operations of a field, in an order that can run, and the newest run of each program with them."""
+    """The operations of a field, in an executable order, and the newest run of each program that did them."""
 
     operations: tuple[Operation, ...]
     last_runs: tuple[ProgramRun, ...]
@@ -32,7 +32,7 @@ class PerformedOperations:
 
 @dataclass(frozen=True, slots=True)
 class FieldPrograms:
-    """Distinct operations of a field, those of the newest run first; limits that cut them."""
+    """Distinct operations of a field, ordered by newest run, and the limits that cut them."""
 
     performed: tuple[PerformedOperations, ...]
     truncated_by: tuple[str, ...]
@@ -43,16 +43,16 @@ class FieldProgramReader(Reader):
 
     @retry_on_missing_content
     def read(self, field: DatasetField, window: Window, direction: Direction) -> FieldPrograms:
-        """Return the operations of a field, without those of failed runs.
+        """Return the operations of a field, excluding failed runs.
 
-        Runs of days that are not sealed yet are read newest first, `runs_max` of them, until shortly before
-        the deadline. Empty for a known field that no run of the window touched; raises NotFound for one that
+        Runs of unsealed days are read newest first, up to `runs_max`, until shortly before the deadline. The
+        result is empty for a known field that no run of the window touched. Raises NotFound for a field that
         was never recorded.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(direction, field.dataset, window)
         times = self._times.field_times(query, field.name, budget)
-        # Those of the newest runs first: at the deadline these are known.
+        # Start with the contents of the newest runs, so that these are known at the deadline.
         newest_first = sorted(times, key=lambda content: -times[content].runs[0].runs[0].start_ms)
         programs: dict[_Operations, dict[tuple[str, ...], ProgramRun]] = defaultdict(dict)
         performed = self._performed(times, newest_first, direction)
@@ -69,7 +69,7 @@ class FieldProgramReader(Reader):
         contents: Sequence[FieldOfContent],
         direction: Direction,
     ) -> Iterator[tuple[_Operations, ProgramRun]]:
-        """Yield the operations of the field in each content that has any, with runs of all its programs."""
+        """Yield the field's operations in each content with any, with the runs of all its programs."""
         select = operations_into if direction is Direction.BACKWARD else operations_from
         stored = self._contents.iter_touching(contents, direction)
         for content, listed in zip(contents, stored, strict=True):
@@ -82,7 +82,7 @@ class FieldProgramReader(Reader):
 def _newest_first(
     programs: Mapping[_Operations, Mapping[tuple[str, ...], ProgramRun]],
 ) -> tuple[PerformedOperations, ...]:
-    """Return operations with the last runs of their programs, both in the order of the newest run first."""
+    """Return operations with the last runs of their programs, both ordered by newest run."""
     items = [
         PerformedOperations(operations, tuple(sorted(runs.values(), key=newest_first_key)))
         for operations, runs in programs.items()
@@ -91,5 +91,5 @@ def _newest_first(
 
 
 def _program(run: ProgramRun) -> tuple[str, ...]:
-    """Return what identifies the program of a run: namespace, application, version, type and name."""
+    """Return the identity of a run's program: namespace, application, version, type and name."""
     return run.namespace, run.application, run.version, run.type, run.program

@@ -1,4 +1,4 @@
-"""Summaries of one hop: the fields of datasets in a window, and what a dataset or a field is related to."""
+"""Summaries of one hop: the fields of datasets in a window, and relations of a dataset or field."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fll_hbase.store.read.content_cache import retry_on_missing_content
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 DATASETS_PER_READ = 64
-"""Datasets whose fields are read in one call, each in two directions."""
+"""Maximum of datasets whose fields are read in one call, each in two directions."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedFields:
-    """Fields that lead to a field or that it leads to; `truncated_by` has the limits that left some out."""
+    """Fields that lead to a field or that it leads to; `truncated_by` has limits that left out some."""
 
     fields: tuple[DatasetField, ...]
     truncated_by: tuple[str, ...]
@@ -28,7 +28,7 @@ class RelatedFields:
 
 @dataclass(frozen=True, slots=True)
 class RelatedDataset:
-    """A dataset upstream or downstream of another: how many fields it has, and the field pairs of both.
+    """A dataset upstream or downstream of another: its number of fields, and the field pairs of both.
 
     A pair is a source field and a destination field.
     """
@@ -40,7 +40,7 @@ class RelatedDataset:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """All fields ever recorded of a dataset, and the datasets that it is related to in a window."""
+    """All recorded fields of a dataset, and the datasets related to it in a window."""
 
     fields: tuple[str, ...]
     incoming: tuple[RelatedDataset, ...]
@@ -51,12 +51,12 @@ class DatasetSummary:
 class FieldSummaryReader(Reader):
     """Reads summaries of windows, without failed runs. Threads may share it.
 
-    Methods raise NotFound for an empty answer about a name that was never recorded.
+    Methods raise NotFound for an empty answer if the name was never recorded.
     """
 
     @retry_on_missing_content
     def written_fields(self, dataset: Dataset, window: Window) -> list[str]:
-        """Return, sorted, the names of the fields that runs of the window wrote to a dataset."""
+        """Return the sorted names of the fields that runs of the window wrote to a dataset."""
         (names,) = self._fields([WindowQuery(Direction.BACKWARD, dataset, window)])
         if not names:
             self._catalogue.require_dataset(dataset)
@@ -64,9 +64,9 @@ class FieldSummaryReader(Reader):
 
     @retry_on_missing_content
     def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
-        """Return, sorted, the source fields of a field (backward) or the fields that are made of it.
+        """Return, sorted, the source fields of a field (backward) or the fields derived from it.
 
-        At most `pairs_max`, and those that are read until the deadline.
+        Returns at most `pairs_max` fields, and only those read before the deadline.
         """
         fields: set[DatasetField] = set()
         fields_max = self._settings.pairs_max
@@ -83,7 +83,7 @@ class FieldSummaryReader(Reader):
 
     @retry_on_missing_content
     def summary(self, dataset: Dataset, window: Window, lineage: DatasetLineageResult) -> DatasetSummary:
-        """Return the summary of a dataset from its lineage of one hop."""
+        """Return the summary of a dataset, given its lineage of one hop."""
         by_direction = {
             direction: [entry for entry in lineage.entries if entry.direction is direction]
             for direction in BOTH
@@ -95,7 +95,7 @@ class FieldSummaryReader(Reader):
         return DatasetSummary(fields, incoming, outgoing, lineage.truncated_by)
 
     def _count_fields(self, datasets: Sequence[Dataset], window: Window) -> dict[Dataset, int]:
-        """Return how many distinct fields of each dataset runs of the window read or wrote."""
+        """Return by dataset the number of distinct fields that runs of the window read or wrote."""
         counts: dict[Dataset, int] = {}
         for begin in range(0, len(datasets), DATASETS_PER_READ):
             chunk = datasets[begin : begin + DATASETS_PER_READ]
@@ -116,14 +116,14 @@ class FieldSummaryReader(Reader):
             select = written_fields if query.direction is Direction.BACKWARD else read_fields
             names: set[str] = set()
             for name, checksum in _contents(by_name):
-                # Here, because contents that are all cached never wait for the store.
+                # Check here, because fully cached contents never wait for the store.
                 deadline.check()
                 names |= select(self._contents.field_map(checksum), name)
             fields.append(names)
         return fields
 
     def _related(self, query: WindowQuery, field: str) -> Iterator[DatasetField]:
-        """Yield the fields related to a field, in any content and under any of the dataset's names."""
+        """Yield the fields related to a field, in any content and under any name of its dataset."""
         (by_name,) = self._windows.checksums_by_name([query])
         backward = query.direction is Direction.BACKWARD
         for name, checksum in _contents(by_name):
@@ -133,7 +133,7 @@ class FieldSummaryReader(Reader):
 
 
 def _contents(by_name: dict[Dataset, frozenset[str]]) -> Iterator[tuple[Dataset, str]]:
-    """Yield each name of a dataset with each of its contents, in the order of the checksums."""
+    """Yield each name of a dataset with each of its contents, in checksum order."""
     for name, checksums in by_name.items():
         yield from ((name, checksum) for checksum in sorted(checksums))
 

@@ -1,4 +1,4 @@
-"""Last writes of the fields of a dataset, and fields that the newest schema no longer has."""
+"""Last writes of a dataset's fields, and fields that are missing from the newest schema."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from fll_hbase.store.read.window_query import reference_tail_of
 from fll_hbase.store.rows.run_rows import CommittedRun
 
 NEWEST_RUNS = 16
-"""Newest runs that are read: the schema is that of the newest one of them that has any."""
+"""Number of newest runs to read; the schema is the newest that any of them reported."""
 
 AGES_DAYS = (32, 256, 2_048)
-"""Ages up to which older runs are searched one after the other; most fields are found in the first one."""
+"""Ages of windows of older runs, searched one after another; the first one has most fields."""
 
 CONTENTS_MAX = 1_000
-"""Distinct contents that are searched for fields which none of the newest runs wrote."""
+"""Maximum of distinct contents searched for fields that the newest runs did not write."""
 
 DROP = "DROP"
 
 _Writes: TypeAlias = list[tuple[CommittedRun, Dataset]]
-"""Runs, the newest first, each with the name that it used for the dataset."""
+"""Runs, newest first, each with the name that it used for the dataset."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedField:
-    """A field of the catalogue; of one that the newest write lacks, the start of the last run that wrote it.
+    """A field of the catalogue, with the start of the last run that wrote it if the newest write lacks it.
 
-    In milliseconds since 1970. None if the newest run that wrote the dataset wrote the field, if no run did,
-    or if more than CONTENTS_MAX contents are newer. A field is `dropped` if the newest schema that a run
-    reported of the dataset does not have it, and no later run wrote it.
+    The start is in milliseconds since 1970. It is None if the newest run that wrote the dataset wrote the
+    field, if no run did, or if more than CONTENTS_MAX contents are newer. A field is `dropped` if the
+    dataset's newest reported schema lacks it, and no later run wrote it.
     """
 
     field: CatalogueField
@@ -53,13 +53,13 @@ class ListedField:
 
 @dataclass(frozen=True, slots=True)
 class _Schema:
-    """The names of all fields as of the start of a run; nested fields may be left out."""
+    """The names of all fields at the start of a run; nested fields may be left out."""
 
     start_ms: int
     names: frozenset[str]
 
     def has(self, field: str) -> bool:
-        """Return whether a field is listed, or inside a listed column without listed parts."""
+        """Return whether a field is listed, or is part of a listed column whose parts are not listed."""
         if field in self.names:
             return True
         column, separator, _ = field.rpartition("/")
@@ -70,10 +70,10 @@ class _Schema:
 
 
 class FieldWriteReader(Reader):
-    """Reads when fields were written, without failed runs. Threads may share it.
+    """Reads when fields were written, excluding failed runs. Threads may share it.
 
-    The cost follows the newest runs; that of fields which none of them wrote also the distinct contents
-    since.
+    The work follows the number of newest runs. For fields that these did not write, it also follows the
+    number of distinct contents since.
     """
 
     @retry_on_missing_content
@@ -92,13 +92,13 @@ class FieldWriteReader(Reader):
         fields = [entry for entry in self._catalogue.fields(field.dataset) or () if entry.name == field.name]
         if not fields:
             self._catalogue.require_field(field)
-            # It was recorded between the two reads.
+            # Not in `fields`, so it was recorded between the two reads.
             return self.field(field)
         [listed] = self._listed(field.dataset, fields)
         return listed
 
     def _listed(self, dataset: Dataset, fields: Sequence[CatalogueField]) -> list[ListedField]:
-        """Return `fields` of a dataset in their order, with their last writes."""
+        """Return the given fields of a dataset with their last writes, in the same order."""
         newest = self._newest(self._catalogue.names(dataset))
         starts = self._starts(dataset, newest, {field.name for field in fields if field.written})
         schema = self._schema(newest)
@@ -119,14 +119,14 @@ class FieldWriteReader(Reader):
         return list(islice(merged, NEWEST_RUNS))
 
     def _starts(self, dataset: Dataset, newest: _Writes, wanted: Collection[str]) -> dict[str, int]:
-        """Return by field the start of its last write, searching older runs for `wanted` up to a bound."""
+        """Return the start of each field's last write, searching older runs for `wanted` up to a bound."""
         starts: dict[str, int] = {}
         self._contents.load(run.checksum for run, _ in newest)
         for run, name in newest:
             for field in written_fields(self._contents.field_map(run.checksum), name):
                 starts.setdefault(field, run.run.start_ms)
         searched = 0
-        # With fewer, all runs are read.
+        # With fewer runs, all have been read.
         windows = _older_windows(newest[-1][0].run.start_ms) if len(newest) == NEWEST_RUNS else iter(())
         for window in windows:
             missing = {field for field in wanted if field not in starts}
@@ -164,7 +164,7 @@ class FieldWriteReader(Reader):
         return starts
 
     def _schema(self, newest: _Writes) -> _Schema | None:
-        """Return the schema that the newest of those runs reported that did so, None if none of them did."""
+        """Return the newest schema that the given runs reported, or None if they reported no schema."""
         details = self._events.run_details([run.key for run, _ in newest])
         for run, name in newest:
             run_details = details.get(run.key)
@@ -188,8 +188,8 @@ def _older_windows(newest_ms: int) -> Iterator[Window]:
 
 
 def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] | None:
-    """Return the schema's fields in a run's output, empty if it dropped it, or None without a schema."""
-    # The schemas of an export are those of the fields that its runs used.
+    """Return the fields of a schema reported by a run: empty for a dropped dataset, None without a schema."""
+    # The schemas of an export list only the fields that its runs used.
     if lineage.operations:
         return None
     for mention in lineage.mentions:
@@ -204,7 +204,7 @@ def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] 
 def _listed(
     field: CatalogueField, start_ms: int | None, schema: _Schema | None, *, newest_ms: int
 ) -> ListedField:
-    """Return a field last written at `start_ms`, or None if unknown; dropped if a later `schema` lacks it."""
+    """Return a field with its last write (None if unknown), and as dropped if a later `schema` lacks it."""
     is_old = schema is not None and (start_ms is None or start_ms < schema.start_ms)
     is_dropped = schema is not None and is_old and not schema.has(field.name)
     return ListedField(field, None if start_ms == newest_ms else start_ms, is_dropped)

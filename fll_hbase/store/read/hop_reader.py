@@ -13,7 +13,7 @@ from fll_hbase.store.components import Reader
 from fll_hbase.store.results import ReachEdge
 
 HOPS_MAX = 10_000
-"""Contents of hops of one report that are read to explain them."""
+"""Maximum of hop contents that one report reads to explain hops."""
 
 Ends: TypeAlias = tuple[DatasetField, DatasetField]
 """The source and the destination of a hop."""
@@ -23,10 +23,10 @@ class HopReader(Reader):
     """Reads the operations of hops. Threads may share it."""
 
     def hops(self, edges: Sequence[ReachEdge], truncated_by: set[str]) -> dict[Ends, list[Hop]]:
-        """Return by its ends how each edge leads on, in each of its contents, the newest first.
+        """Return, by the ends of each edge, the hops in its contents, the newest first.
 
-        Edges without counted runs, or whose way is hidden or not known, are left out. Of many contents of
-        edges the first `HOPS_MAX` are read, until the deadline; `truncated_by` gets the limit.
+        Leaves out edges without counted runs, and hops that are hidden or unknown. Reads at most the first
+        `HOPS_MAX` contents of edges, until the deadline; `truncated_by` gets a reached limit.
         """
         counted = [(checksum, edge) for edge in edges for checksum in edge.checksums]
         if len(counted) > HOPS_MAX:
@@ -43,7 +43,7 @@ class HopReader(Reader):
         }
 
     def _hops(self, counted: Sequence[tuple[str, ReachEdge]]) -> Iterator[tuple[str, ReachEdge, Hop]]:
-        """Yield how each edge leads on in each of its contents, content by content."""
+        """Yield the hop of each edge in each of its contents, content by content."""
         by_content: dict[str, list[ReachEdge]] = defaultdict(list)
         for checksum, edge in counted:
             by_content[checksum].append(edge)
@@ -52,7 +52,7 @@ class HopReader(Reader):
         names = {dataset: (dataset, *aliases.get(dataset, ())) for dataset in datasets}
         for checksum, listed in by_content.items():
             hops = HopOperations(self._contents.content(checksum).operations)
-            # What leads to one field is looked for once.
+            # Sort by destination, so that the operations upstream of each field are searched only once.
             for edge in sorted(listed, key=lambda edge: edge.destination):
                 deadline.check()
                 source, destination = edge.source, edge.destination

@@ -1,6 +1,6 @@
-"""Retention horizons of datasets, cached: runs that started before may have been deleted.
+"""Retention horizons of datasets, cached: runs started before a horizon may have been deleted.
 
-They are those of the row of retention, and for purges of earlier releases marks in catalogue rows.
+Horizons come from the row of retention, and for purges of earlier releases from marks in catalogue rows.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.tables import Row
 
 HORIZONS_MAX = 10_000
-"""Datasets whose horizon is cached."""
+"""Maximum of datasets with a cached horizon."""
 
 LIFETIME_MS = 60_000
-"""How long a horizon is cached. Retention moves horizons once a day; a catalogue row may be wide."""
+"""Lifetime of a cached horizon. Retention moves horizons once a day, and a catalogue row may be wide."""
 
 
 class _Marks(NamedTuple):
-    """The latest mark in the catalogue rows of a dataset, its names, and until when both are cached."""
+    """The latest mark in the catalogue rows of a dataset, its names, and when both expire from the cache."""
 
     latest_ms: int
     names: tuple[Dataset, ...]
@@ -44,9 +44,9 @@ class HorizonReader(Reader):
         self._lock = threading.Lock()
 
     def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
-        """Return the horizon of a dataset if a window begins before it, else None, at most LIFETIME_MS old.
+        """Return the horizon of a dataset, at most LIFETIME_MS old, if a window begins before it, else None.
 
-        The latest of the horizons under all its names, in milliseconds since 1970.
+        The horizon is the latest one under any name of the dataset, in milliseconds since 1970.
         """
         if window.empty:
             return None
@@ -55,20 +55,21 @@ class HorizonReader(Reader):
     def retained_with_ms(
         self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
     ) -> int | None:
-        """Return the latest of a horizon that `retained_from_ms` has returned and those of more datasets.
+        """Return the latest of a horizon from `retained_from_ms` and the horizons of more datasets.
 
-        None if the window begins later. Reads nothing, and so knows of purges of this release alone.
+        Returns None if the window begins later. Reads nothing, and therefore knows only purges of this
+        release.
         """
         horizons = self._requests.last_read()
         latest_ms = max(map(horizons.deleted_before_ms, {*datasets}), default=0)
         return _if_later(max(latest_ms, retained_from_ms or 0), window)
 
     def any_retained_from_ms(self, window: Window, may_read: Callable[[str], bool]) -> int | None:
-        """Return the latest horizon of any readable dataset, as `retained_from_ms`: runs have all of them."""
+        """Return the latest horizon of any readable dataset, as `retained_from_ms`, for lists of runs."""
         return _if_later(self._requests.current().latest_ms(may_read), window)
 
     def load(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the horizons of datasets, 0 without one. Those that are not cached are read in two calls."""
+        """Return the horizons of datasets, 0 without one. Uncached marks are read in two calls."""
         now_ms = self._clock()
         with self._lock:
             cached = {dataset: self._cache.get(dataset) for dataset in datasets}

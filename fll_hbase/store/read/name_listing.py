@@ -1,8 +1,8 @@
 """Names of namespaces and datasets in code point order, read from keys that sort by escaped bytes.
 
 Escapes begin with `%`, which sorts below every unescaped byte, and the `|` that ends a namespace sorts above
-nearly all of them. So a range that is too long for one batch is split by the next byte of its names, and the
-parts are listed in code point order (decision 6).
+nearly all of them. A range that is too long for one batch is therefore split by the next byte of its names,
+and the parts are listed in code point order (decision 6).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from fll_hbase.keys.codec import SEPARATOR, escape_bytes, unescape_bytes
 from fll_hbase.tables import Table
 
 BATCH_NAMES = 500
-"""Names of one scan; a longer range is split."""
+"""Maximum of names per scan; a longer range is split."""
 
-# `&` follows `%`, so it parts escaped from unescaped bytes; 0x7f sorts above `|` and every byte of a key.
+# `&` follows `%`, so it separates escaped from unescaped bytes; 0x7f sorts above `|` and every key byte.
 _FIRST_UNESCAPED, _LAST = b"&", b"\x7f"
 
 
 class LastNames:
-    """Names that are the last segments of keys with a prefix, of rows with a column; escaped as there."""
+    """Names in the last segment of keys with a prefix, for rows with a column; escaped as in keys."""
 
     def __init__(self, table: Table, prefix: bytes, *, column: bytes) -> None:
         self._table = table
@@ -41,7 +41,7 @@ class LastNames:
 
 
 class MiddleNames:
-    """Names that follow a prefix in keys with further segments, escaped as there. One seek for each."""
+    """Names that follow a prefix in keys with further segments, escaped as in keys. Each takes one seek."""
 
     def __init__(self, table: Table, prefix: bytes, *, column: bytes) -> None:
         self._table = table
@@ -80,17 +80,17 @@ def namespace_names(table: Table) -> MiddleNames:
 def list_names(
     names: LastNames | MiddleNames, *, prefix: bytes = b"", start_after: bytes = b""
 ) -> Iterator[str]:
-    """Yield the names with a prefix in code point order, after `start_after`. Both are UTF-8, unescaped."""
+    """Yield the names with a prefix after `start_after`, in code point order. Both are unescaped UTF-8."""
     # All names with this prefix sort before `start_after`.
     if prefix < start_after[: len(prefix)]:
         return
     start = escape_bytes(prefix)
     batch = names.scan(start, start + _LAST, BATCH_NAMES)
     if len(batch) < BATCH_NAMES:
-        # Sorted as bytes: UTF-8 sorts as its code points do.
+        # Sort as bytes, because UTF-8 sorts in code point order.
         yield from (name.decode() for name in sorted(map(unescape_bytes, batch)) if name > start_after)
         return
-    # The parts below contain longer names only.
+    # The parts below contain only longer names.
     if prefix > start_after and names.contains(start):
         yield prefix.decode()
     for byte in _next_bytes(names, start):
@@ -98,12 +98,12 @@ def list_names(
 
 
 def _next_bytes(names: LastNames | MiddleNames, prefix: bytes) -> list[bytes]:
-    """Return the unescaped bytes that follow an escaped prefix in some name, sorted. One seek for each."""
+    """Return the sorted, unescaped bytes that follow an escaped prefix in any name, with one seek each."""
     following = []
     ranges = ((prefix + b"%", prefix + _FIRST_UNESCAPED), (prefix + _FIRST_UNESCAPED, prefix + _LAST))
     for start, stop in ranges:
         while name := next(iter(names.scan(start, stop, 1)), None):
-            # No unit only for namespaces: the keys of the one that is the prefix itself go on with `|`.
+            # The unit is empty only if the prefix is a whole namespace, whose keys continue with `|`.
             unit = name[len(prefix) :][: 3 if name[len(prefix) :].startswith(b"%") else 1]
             following += [unescape_bytes(unit)] if unit else []
             start = prefix + (unit or SEPARATOR) + _LAST
@@ -111,6 +111,6 @@ def _next_bytes(names: LastNames | MiddleNames, prefix: bytes) -> list[bytes]:
 
 
 def batch_names(names: Iterator[str]) -> Iterator[list[str]]:
-    """Yield names in lists of BATCH_NAMES, the last one of fewer, never empty."""
+    """Yield names in lists of BATCH_NAMES, never empty; the last one may be shorter."""
     while batch := list(islice(names, BATCH_NAMES)):
         yield batch

@@ -1,4 +1,4 @@
-"""Search by a part of a name: how well names match, and the hits of a scan in order, page by page."""
+"""Search by parts of names: how well names match, and the hits of a scan in order, page by page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.model.datasets import Dataset
 
 
 class MatchRank(IntEnum):
-    """How well a name matches a text, the best first; stored in cursors."""
+    """How well a name matches a text, best first; stored in cursors."""
 
     EXACT = 0
     PREFIX = 1
@@ -19,7 +19,7 @@ class MatchRank(IntEnum):
 
 
 class SearchKind(Enum):
-    """The kind of names to search for."""
+    """The kind of name to search for."""
 
     ENDPOINT = "endpoint"
     FIELD = "field"
@@ -27,14 +27,14 @@ class SearchKind(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class SearchHit:
-    """A search result: a field of a dataset, or with an empty field the dataset itself."""
+    """A search result: a field of a dataset, or the dataset itself if the field is empty."""
 
     dataset: Dataset
     field: str = ""
 
 
 class SearchPosition(NamedTuple):
-    """A place in the order of results: after `hit` among those of one rank."""
+    """A place in the order of results: after `hit` within one rank."""
 
     rank: MatchRank
     hit: SearchHit
@@ -53,7 +53,7 @@ BEFORE_ALL = SearchHit(Dataset("", ""))
 
 
 def match_rank(name: str, folded: str) -> MatchRank | None:
-    """Return how a name matches a text that is case-folded already, or None if it does not contain it."""
+    """Return how a name matches a text that is already case-folded, or None if it does not contain it."""
     name = name.casefold()
     if folded not in name:
         return None
@@ -63,10 +63,10 @@ def match_rank(name: str, folded: str) -> MatchRank | None:
 
 
 class HitCollector:
-    """Collects the hits of one scan, from a position in the order of results on.
+    """Collects the hits of one scan, from a position in the order of results.
 
-    A scan that begins at the first dataset finds the hits of all later ranks, too, and collects as many
-    of them as a page may have, so a catalogue is scanned at most twice for a page.
+    A scan that begins at the first dataset also finds the hits of all later ranks. It collects as many of
+    them as a page may have, so a page scans a catalogue at most twice.
     """
 
     def __init__(self, text: str, kind: SearchKind | None, start: SearchPosition, *, limit: int) -> None:
@@ -81,14 +81,14 @@ class HitCollector:
 
     @property
     def count(self) -> int:
-        """Return the number of collected hits of the rank at which the scan began: `limit` + 1 at most."""
+        """Return the number of hits collected for the rank at which the scan began: at most `limit` + 1."""
         return len(self._by_rank[self._start.rank])
 
     @property
     def finds_all_ranks(self) -> bool:
         """Return whether the hits of all later ranks are complete once the scan has ended.
 
-        That holds if the scan began at the first dataset, or if there is no later rank.
+        That is the case if the scan began at the first dataset, or if there is no later rank.
         """
         return self._start.hit == BEFORE_ALL or self._start.rank == MatchRank.INSIDE
 
@@ -97,18 +97,18 @@ class HitCollector:
         candidates = [SearchHit(dataset), *(SearchHit(dataset, field) for field in fields)]
         for candidate in candidates:
             rank = self._rank(candidate)
-            # One more than a page has shows that there is a next one.
+            # One hit more than a page can have shows that there is a next page.
             if rank in self._by_rank and len(self._by_rank[rank]) <= self._limit:
                 self._by_rank[rank].append(candidate)
         self.searched = SearchPosition(self._start.rank, candidates[-1])
 
     def hits(self, *, all_ranks: bool) -> list[SearchPosition]:
-        """Return the hits in order, of the rank at which the scan began or of all later ones, too."""
+        """Return the hits in order, of the rank at which the scan began, or also of all later ranks."""
         ranks = self._by_rank if all_ranks else [self._start.rank]
         return [SearchPosition(rank, hit) for rank in ranks for hit in self._by_rank[rank]]
 
     def _rank(self, candidate: SearchHit) -> MatchRank | None:
-        """Return the rank of a candidate, or None if it does not match, or was on an earlier page."""
+        """Return the rank of a candidate, or None if it does not match or was on an earlier page."""
         if self._kind is not None and (self._kind is SearchKind.FIELD) != bool(candidate.field):
             return None
         rank = match_rank(candidate.field or candidate.dataset.name, self._folded)
@@ -118,7 +118,7 @@ class HitCollector:
 def build_page(
     hits: Sequence[SearchPosition], *, limit: int, next_after: SearchPosition | None = None
 ) -> SearchPage:
-    """Return at most `limit` hits. If there are more, the next page begins after the last one of them."""
+    """Return at most `limit` hits. If there are more, the next page begins after the last hit returned."""
     if len(hits) > limit:
         hits, next_after = hits[:limit], hits[limit - 1]
     return SearchPage(tuple(position.hit for position in hits), next_after)

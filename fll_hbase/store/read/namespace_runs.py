@@ -1,6 +1,6 @@
 """Runs of a window by the namespace of their programs, from the run index, confirmed by run rows.
 
-Rows of the run index are hints: a run is listed where its run row has the namespace and start of the hint.
+Rows of the run index are hints: a run is listed if its run row has the namespace and start of the hint.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row, Scan
 
 BATCH_RUNS = 1_001
-"""Rows of the run index, or run rows, of one call: those of a page of the usual size, and one more."""
+"""Rows of the run index, or run rows, read per call: a page of the usual size, and one more."""
 
 FIRST_RUNS = 8
-"""Rows of the first scan of a namespace beside others. Each further scan of it reads twice as many."""
+"""Rows of the first scan of a namespace beside others. Its further scans each read twice as many."""
 
 EXAMINED_MAX = 20_000
-"""Rows of the run index that one page examines: with a filter it may be short and not the last."""
+"""Maximum of run index rows that one page examines; a filtered page may be short and not the last."""
 
 NAMESPACES_MAX = 10_000
-"""Namespaces of one answer over all namespaces."""
+"""Maximum of namespaces in an answer over all namespaces."""
 
 
 class _Hint(NamedTuple):
@@ -45,7 +45,7 @@ class _Hint(NamedTuple):
 
 @dataclass(slots=True)
 class _Page:
-    """A page under construction: its runs by tail, and the last tail that was examined."""
+    """A page under construction: its runs by tail, and the last examined tail."""
 
     last: bytes
     runs: dict[bytes, CommittedRun]
@@ -53,7 +53,7 @@ class _Page:
     at_end: bool = False
 
     def build(self, limit: int, truncated_by: Sequence[str]) -> RunsPage:
-        """Return the first `limit` runs, and where the next page starts if there may be more."""
+        """Return the first `limit` runs, and the start of the next page if there may be more."""
         runs = list(islice(self.runs.values(), limit))
         listed = [ListedRun(run.run, run.checksum, frozenset()) for run in runs]
         next_after = b"" if self.at_end else self.last
@@ -68,9 +68,9 @@ class NamespaceRunReader(Reader):
     def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.
 
-        That is the `next_after` of the previous page, b"" for the first one. A page ends after EXAMINED_MAX
-        rows of the index or at the deadline, too: it may have fewer runs and still a next page. Raises
-        NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in time.
+        `start_after` is the `next_after` of the previous page, b"" for the first one. A page also ends after
+        EXAMINED_MAX rows of the index, or at the deadline, so it may have fewer runs and still a next page.
+        Raises NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in time.
         """
         truncated_by: list[str] = []
         page = _Page(start_after, {})
@@ -84,9 +84,9 @@ class NamespaceRunReader(Reader):
         return page.build(limit, truncated_by)
 
     def _fill(self, page: _Page, query: RunsQuery, limit: int, truncated_by: list[str]) -> None:
-        """Add matching runs to a page, one more than `limit` if there are; stop after EXAMINED_MAX runs."""
+        """Add up to `limit` + 1 matching runs to a page; stop after EXAMINED_MAX runs."""
         size = min(limit + 1, BATCH_RUNS)
-        # One row more, after which `_hints` knows that no other has the tail of the last one.
+        # Read one row more, so that `_hints` knows that it has all rows with the last tail.
         hints = _hints(self._index_rows(query, page.last, size + 1, truncated_by))
         column = layout.run_index_column(query.program)
         while len(page.runs) <= limit and page.examined < EXAMINED_MAX:
@@ -100,12 +100,12 @@ class NamespaceRunReader(Reader):
             page.at_end = len(batch) < size
             if page.at_end:
                 return
-            # Where not all candidates match, as with a filter, more of them are read in one call.
+            # If not all candidates match, as with a filter, read more of them per call.
             all_match = len(matches) == len(batch)
             size = min(limit + 1 - len(page.runs) if all_match else 2 * size, BATCH_RUNS)
 
     def _confirm(self, query: RunsQuery, hints: Sequence[_Hint]) -> dict[bytes, CommittedRun]:
-        """Return the committed runs of those hints that match the query, by key tail, in their order."""
+        """Return the committed runs of the hints that match the query, by key tail, in their order."""
         references = {hint.tail: layout.parse_run_index_tail(hint.tail) for hint in hints}
         rows = run_rows.read_run_rows(self._table, (run for _, run in references.values()))
         matching = {}
@@ -113,7 +113,8 @@ class NamespaceRunReader(Reader):
             with damage.leaving_out(), in_row(layout.run_row(*run)):
                 if _matches(query, start_ms, rows.get(run, {})):
                     matching[tail] = run
-        # Only of these: the program of a run of events is in its event bodies, which are read for it.
+        # Merge only matching runs, because the program of a run with events requires reading its event
+        # bodies.
         committed = self._events.readable_runs({run: rows[run] for run in matching.values()})
         return {
             tail: committed[run]
@@ -127,9 +128,9 @@ class NamespaceRunReader(Reader):
         self, query: RunsQuery, start_after: bytes, batch_size: int, truncated_by: list[str]
     ) -> Iterator[tuple[bytes, Row]]:
         """Yield tail and columns of the run index in the window, newest first, after a key tail."""
-        # A run of this list may concern any dataset, so only requests about all of them count.
+        # A run of this list may concern any dataset, so only requests for all datasets count.
         start, stop = layout.start_bounds(restrict_window(query.window, self._requests.current().default_ms))
-        # A zero byte makes the smallest tail after another one, so that the range excludes `start_after`.
+        # A zero byte gives the smallest following tail, so the range excludes `start_after`.
         start = max(start, start_after + b"\x00") if start_after else start
         if query.namespace:
             scan = Scan(*_range(escape(query.namespace), start, stop), limit=batch_size)
@@ -137,8 +138,9 @@ class NamespaceRunReader(Reader):
         namespaces = list(islice(self._namespaces(), NAMESPACES_MAX + 1))
         if len(namespaces) > NAMESPACES_MAX:
             truncated_by.append(f"namespaces_max={NAMESPACES_MAX}")
-        # A few rows of each in one call, and more of those that have the newest: the cost of a page follows
-        # its runs and the number of namespaces, not how many runs these have (decision 31).
+        # One call reads a few rows of each namespace; more are read only from those with the newest runs. The
+        # work for a page thus follows its runs and the number of namespaces, not the total number of runs
+        # (decision 31).
         ranges_of = [_range(namespace, start, stop) for namespace in namespaces[:NAMESPACES_MAX]]
         scans = [Scan(*key_range, limit=min(FIRST_RUNS, batch_size)) for key_range in ranges_of]
         scanned = self._table.scan_many(scans)
@@ -146,7 +148,7 @@ class NamespaceRunReader(Reader):
         return heapq.merge(*rows, key=lambda item: item[0])
 
     def _scan(self, scan: Scan, rows: list[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
-        """Yield tail and columns of `rows`, which `scan` returned, then of the rows after them."""
+        """Yield tail and columns of `rows`, which `scan` returned, then of the rows that follow."""
         limit = scan.limit or BATCH_RUNS
         while True:
             yield from ((layout.split_run_index_key(key)[1], row) for key, row in rows)
@@ -166,7 +168,7 @@ class NamespaceRunReader(Reader):
             start = ranges.prefix_end(layout.RUN_INDEX + namespace + b"|")
 
     def _require_known(self, namespace: str) -> None:
-        """Raise NotFound if the run index has no run of a namespace, at any time."""
+        """Raise NotFound if the run index has no run of a namespace at any time."""
         prefix = layout.run_index_prefix(namespace)
         if not list(self._table.scan(*ranges.prefix_range(prefix), limit=1)):
             raise NotFound(
@@ -188,7 +190,7 @@ def _hints(rows: Iterator[tuple[bytes, Row]]) -> Iterator[_Hint]:
 
 
 def _matches(query: RunsQuery, start_ms: int, row: Row) -> bool:
-    """Return whether the commit record of a run has the start, and the state of the query."""
+    """Return whether a run's commit record has the start, and the state of the query."""
     value = run_rows.commit_value(row)
     if value is None:
         return False

@@ -1,8 +1,8 @@
 """Field reach: the fields that lead to one field, or that it leads to, over many hops.
 
 The walk goes level by level, and reads all datasets of a level together, so the number of calls follows the
-levels. A field is expanded once, in the order of the runs again whenever a later level admits more runs of
-it. A plain walk is followed by one in the order of the runs over what the first has read.
+levels. A field is expanded once, but in the order of the runs again whenever a later level admits more of its
+runs. After a plain walk, a second walk in the order of the runs uses what the first one has read.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from fll_hbase.store.read.run_times import RunTimes, TimesByName, bound_of
 from fll_hbase.store.results import EDGE_CONTENTS_MAX, Path, Reach, ReachEdge, RunSpan
 
 _UNBOUNDED = -(2**63)
-"""Below every bound: nothing is reached with it."""
+"""Smaller than every bound: no run is within it."""
 
 DATASETS_PER_READ = 128
-"""Datasets of one level that are read together."""
+"""Maximum of datasets of one level that are read together."""
 
 
 class Expansion(NamedTuple):
-    """Fields of one dataset to expand, sorted, None for all of them, with the runs up to `bound`.
+    """Sorted fields of one dataset to expand, None for all of them, with their runs up to `bound`.
 
-    The dataset as a whole is the last one.
+    The dataset as a whole comes last.
     """
 
     dataset: Dataset
@@ -41,14 +41,14 @@ class Expansion(NamedTuple):
 
 
 class _Visit(NamedTuple):
-    """The path on which a field was reached, with the runs of it up to `bound`."""
+    """The path on which a field was reached, with its runs up to `bound`."""
 
     path: Path
     bound: int
 
 
 class _Edge:
-    """The contents that have an edge, and whether it is direct in any."""
+    """The contents with an edge, and whether the edge is direct in any of them."""
 
     __slots__ = ("checksums", "direct")
 
@@ -58,7 +58,7 @@ class _Edge:
 
 
 Edges: TypeAlias = dict[Node, dict[Node, _Edge]]
-"""Edges by the field at which they were looked up, and by the one at their other end."""
+"""Edges by the field at which they were looked up, then by the field at their other end."""
 
 
 class InOrder(NamedTuple):
@@ -71,7 +71,7 @@ class InOrder(NamedTuple):
 class ReachWalk:
     """The state of a walk: fields with their bounds and hops, and the edges between them.
 
-    Edges that are not `within` others are left out, or None for all.
+    Only edges that are `within` others are added, or all edges if it is None.
     """
 
     def __init__(
@@ -88,14 +88,14 @@ class ReachWalk:
         self._backward = query.direction is Direction.BACKWARD
         self._level = 0
         self._hops: dict[Node, int] = {}
-        # The greatest bound with which each field was reached, and with which it was expanded.
+        # The greatest bounds with which each field was reached, and expanded.
         self._bounds: dict[Node, int] = {}
         self._expanded: dict[Node, int] = {}
         self._next: dict[Node, _Visit] = {}
         self._level_paths: dict[Dataset, dict[str, Path]] = {}
         # The paths to the fields of the expansion whose edges are being added.
         self._near_paths: dict[str, Path] = {}
-        # The first path to each field, which is a shortest one.
+        # The first path to each field, which is a shortest path.
         self._paths: dict[Node, Path] = {}
         self._dropped: set[Node] = set()
         self._names: dict[Dataset, tuple[Dataset, ...]] = {}
@@ -109,7 +109,7 @@ class ReachWalk:
 
     @property
     def has_next(self) -> bool:
-        """Return whether the last level reached fields that are not expanded."""
+        """Return whether the last level reached fields that are not yet expanded."""
         return bool(self._next)
 
     @property
@@ -118,11 +118,11 @@ class ReachWalk:
         return self._edge_count > 0
 
     def in_order(self) -> InOrder:
-        """Return the fields and edges that this walk, which is in the order of the runs, has reached."""
+        """Return the fields and edges reached by this walk, which must be in the order of the runs."""
         return InOrder({self._start, *_ends(self.edges)}, self.edges)
 
     def next_expansions(self) -> list[Expansion]:
-        """Return what the next level expands, sorted, so that limits cut the same part each time."""
+        """Return the expansions of the next level, sorted, so that limits always cut the same part."""
         nodes: dict[tuple[Dataset, int], list[Node]] = defaultdict(list)
         paths: dict[Dataset, dict[str, Path]] = defaultdict(dict)
         for node, visit in self._next.items():
@@ -134,22 +134,22 @@ class ReachWalk:
         return [Expansion(*key, self._expanded_nodes(listed)) for key, listed in sorted(nodes.items())]
 
     def _expanded_nodes(self, nodes: list[Node]) -> tuple[Node, ...] | None:
-        """Return these nodes and the dataset as a whole; forward, from that, or None for all fields."""
+        """Return these nodes and their whole dataset; forward from the whole dataset, None for all fields."""
         dataset_node = nodes[0].dataset_node
         if not self._backward and dataset_node in nodes:
-            # Forward, an influence on a dataset leads to all fields of it.
+            # Forward, an influence on a dataset leads to all its fields.
             return None
-        # Backward, what influences the dataset as a whole stands before each of its fields.
+        # Backward, influences on the dataset as a whole also lead to each of its fields.
         return (*sorted((node for node in nodes if node is not dataset_node), key=_name), dataset_node)
 
     def nodes(self, expansion: Expansion, name: Dataset) -> tuple[Node, ...] | None:
-        """Return the fields of an expansion under a name of its dataset, or None if it expands all fields."""
+        """Return the fields of an expansion under a name of its dataset, or None for all fields."""
         if expansion.nodes is None or name == expansion.dataset:
             return expansion.nodes
         return tuple(self._graph.node(DatasetField(name, node.field.name)) for node in expansion.nodes)
 
     def canonical_name(self, dataset: Dataset, names: Iterable[Dataset]) -> Dataset:
-        """Return the name under which a dataset was first reached. From now on `names` all mean this one."""
+        """Return the name under which a dataset was first reached; all `names` mean this name from now on."""
         first_name = self._canonical.setdefault(dataset, dataset)
         self._has_aliases |= first_name != dataset
         listed = tuple(names)
@@ -159,7 +159,7 @@ class ReachWalk:
         return first_name
 
     def expand(self, dataset: Dataset, expansion: Expansion) -> None:
-        """Note that the fields of an expansion are expanded under the name `dataset`, before their `add`."""
+        """Note that an expansion's fields are expanded under the name `dataset`; call this before `add`."""
         self._near_paths = self._level_paths[expansion.dataset]
         dataset_node = self._graph.node(DatasetField(dataset, WHOLE_DATASET))
         nodes = self.nodes(expansion, dataset)
@@ -167,7 +167,7 @@ class ReachWalk:
             self._expanded[node] = max(expansion.bound, self._expanded.get(node, _UNBOUNDED))
 
     def add(self, near: Node, steps: Steps, checksum: str, bound: int) -> bool:
-        """Add the edges of a content at a field; return False when the limit of edges is reached."""
+        """Add the edges of a content at a field; return False once the limit of edges is reached."""
         if self._has_aliases:
             near, steps = self._renamed(near), self._renamed_steps(steps)
         if steps.is_dropped:
@@ -202,10 +202,10 @@ class ReachWalk:
         return True
 
     def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
-        """Return all that was reached, with every dataset under the name by which it was reached first.
+        """Return everything reached, with every dataset under the name by which it was first reached.
 
-        `times` has when the contents of a dataset ran, by each of its names. `in_order` is what the order of
-        the runs allows of it, None if that is not known. Spans are None if the query does not count.
+        `times` has the run times of a dataset's contents, by each of its names. `in_order` is the part that
+        the order of the runs allows, None if unknown. Spans are None if the query does not count runs.
         """
         merged: dict[tuple[Node, Node], ReachEdge] = {}
         spans = _Spans(self.query.direction, times, self._names) if self.query.counts else None
@@ -217,7 +217,8 @@ class ReachWalk:
                 span, checksums = spans.counted(near, edge, bound) if spans else _NO_RUNS
                 is_in_order = None if in_order is None else far in ordered
                 if self._has_aliases:
-                    # Renamed now: a dataset may have been reached under two names that were not yet one.
+                    # Rename only now: a dataset may have been reached under two names that were not yet known
+                    # as one.
                     key = self._renamed(key[0]), self._renamed(key[1])
                 other = merged.get(key)
                 is_direct = edge.direct
@@ -242,12 +243,12 @@ class ReachWalk:
         path = self._near_paths.get(near.field.name)
         if path is not None:
             return path
-        # One end is the dataset as a whole: backward it was met with a field, forward the field with it.
+        # One end is the whole dataset: backward, it was expanded with a field; forward, the field with it.
         other = min(self._near_paths) if self._backward else WHOLE_DATASET
         return Path(near.field, self._near_paths[other])
 
     def _visit(self, near: Node, reached: Node, bound: int) -> None:
-        """Note a field reached from `near` for the next level, unless its bound was as great before."""
+        """Note a field reached from `near` for the next level, unless its earlier bound was as great."""
         path = self._paths.get(reached)
         if path is None:
             self._hops.setdefault(reached, self._level)
@@ -258,26 +259,26 @@ class ReachWalk:
             self._admit(reached, path, bound)
 
     def _admit(self, reached: Node, path: Path, bound: int) -> None:
-        """Note a field (backward also its dataset) for the next level with a greater bound than before."""
+        """Note a field (backward, also its dataset) for the next level, with a greater bound than before."""
         self._bounds[reached] = bound
         self._next[reached] = _Visit(path, bound)
         if self._backward and bound > self._bounds.get(reached.dataset_node, _UNBOUNDED):
-            # What influences the dataset as a whole stands before this field, too.
+            # Influences on the dataset as a whole also lead to this field.
             self._hops.setdefault(reached.dataset_node, self._level)
             self._bounds[reached.dataset_node] = bound
 
     def _bound(self, reached: Node) -> int:
-        """Return the greatest bound with which a field was reached, forward also as part of its dataset."""
+        """Return the greatest bound with which a field was reached; forward, also as part of its dataset."""
         bound = self._bounds.get(reached, _UNBOUNDED)
         return bound if self._backward else max(bound, self._bounds.get(reached.dataset_node, _UNBOUNDED))
 
     def _expanded_bound(self, near: Node) -> int:
-        """Return the greatest bound with which a field was expanded, forward also as part of its dataset."""
+        """Return the greatest bound with which a field was expanded; forward, also as part of its dataset."""
         bound = self._expanded.get(near, _UNBOUNDED)
         return bound if self._backward else max(bound, self._expanded.get(near.dataset_node, _UNBOUNDED))
 
     def _hops_of(self, nodes: Iterable[Node]) -> dict[DatasetField, int]:
-        """Return the least number of hops to each field, aliases counted as one dataset."""
+        """Return the least number of hops to each field, counting aliases as one dataset."""
         hops = self._hops
         if self._has_aliases:
             hops = {}
@@ -286,7 +287,7 @@ class ReachWalk:
                 hops[renamed] = min(level, hops.get(renamed, level))
         if self._backward:
             return {node.field: hops[node] for node in nodes}
-        # Forward a field may be reached only as part of its dataset.
+        # Forward, a field may be reached only as part of its dataset.
         return {
             node.field: min(hops[reached] for reached in (node, node.dataset_node) if reached in hops)
             for node in nodes
@@ -307,7 +308,7 @@ class ReachWalk:
     def _named_paths(self) -> dict[DatasetField, Path]:
         """Return the shortest path to each field, with all datasets under canonical names."""
         if not self._has_aliases:
-            # Paths of a dataset with one name, as most have, stay shared.
+            # Most datasets have one name, and the paths of their fields stay shared.
             return {node.field: path for node, path in self._paths.items()}
         return {self._renamed(node).field: self._renamed_path(path) for node, path in self._paths.items()}
 
@@ -324,13 +325,13 @@ class ReachWalk:
 
 
 _CountedRuns: TypeAlias = tuple[RunSpan | None, tuple[str, ...]]
-"""Runs, and the checksums of the contents of the newest ones."""
+"""Runs, and the checksums of the contents of the newest runs."""
 
 _NO_RUNS: _CountedRuns = None, ()
 
 
 class _Spans:
-    """The runs of edges, computed once for all edges at a dataset that are of the same contents."""
+    """The runs of edges, computed once for all edges at a dataset with the same contents."""
 
     def __init__(
         self,
@@ -363,7 +364,7 @@ class _Spans:
 
 
 def _times_by_content(times_by_name: Iterable[Mapping[str, RunTimes]]) -> dict[str, RunTimes]:
-    """Return when contents ran, each under that name with most of its runs: others may be purged."""
+    """Return when contents ran, each under the name with most of its runs: others may be purged."""
     contents: dict[str, RunTimes] = {}
     for times in times_by_name:
         for checksum, runs in times.items():
@@ -381,8 +382,8 @@ def first_bound(query: ReachQuery) -> int:
 
 
 def _sorted(edges: Mapping[tuple[Node, Node], ReachEdge]) -> tuple[ReachEdge, ...]:
-    """Return the edges, sorted by the names of their sources, then of their destinations."""
-    # Names of fields are compared once for all edges at them.
+    """Return the edges sorted by the names of their sources, then of their destinations."""
+    # Compare the names of each field once for all its edges.
     nodes = {end for key in edges for end in key}
     positions = {node: position for position, node in enumerate(sorted(nodes, key=_names))}
     return tuple(edges[key] for key in sorted(edges, key=lambda key: (positions[key[0]], positions[key[1]])))
@@ -394,7 +395,7 @@ def edge_key(edge: ReachEdge) -> tuple[str, ...]:
 
 
 def _ends(edges: Edges) -> Iterator[Node]:
-    """Yield both ends of all edges, repeated ones included."""
+    """Yield both ends of all edges, including repeated ones."""
     return (end for near, listed in edges.items() if listed for end in (near, *listed))
 
 
@@ -410,7 +411,7 @@ def _names(node: Node) -> tuple[str, str, str]:
 
 def _field_names(field: DatasetField) -> tuple[str, str, str]:
     """Return the sort key of a field: namespace and name of its dataset, and its own name."""
-    # Text compares several times faster than the datasets do.
+    # Text compares several times faster than datasets do.
     return field.dataset.namespace, field.dataset.name, field.name
 
 
@@ -424,7 +425,7 @@ class ReachReader:
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields that lead to a field, or that it leads to, over many hops.
 
-        Raises NotFound for a field that was never recorded, and as `fields_within`.
+        Raises NotFound for a field that was never recorded, and the errors of `fields_within`.
         """
         result = self.fields_within(query)
         if not result.edges:
@@ -436,10 +437,10 @@ class ReachReader:
         return result
 
     def fields_within(self, query: ReachQuery) -> Reach:
-        """Return all that is within reach, up to the limits that `truncated_by` names.
+        """Return everything within reach, up to the limits that `truncated_by` names.
 
-        No edges for an unknown field. At the deadline the walk ends where it is. Then it is not known what is
-        in order. Raises DeadlineExceeded if it passes before the first edge.
+        An unknown field has no edges. At the deadline the walk stops, and the order of the runs is then
+        unknown. Raises DeadlineExceeded if the deadline passes before the first edge.
         """
         walked = _Walked(self._components, query)
         walk = ReachWalk(query, self._components.graph, edges_max=self._settings.connections_max)
@@ -455,7 +456,7 @@ class ReachReader:
         return walk.result(walked.times, in_order)
 
     def _in_order(self, walk: ReachWalk, walked: _Walked) -> InOrder:
-        """Return the part of a walk that the order of runs allows, walked again. Raises DeadlineExceeded."""
+        """Walk again and return the part that the order of runs allows. Raises DeadlineExceeded."""
         ordered = ReachWalk(
             replace(walk.query, causal=True),
             self._components.graph,
@@ -466,7 +467,7 @@ class ReachReader:
         return ordered.in_order()
 
     def _walk(self, walk: ReachWalk, walked: _Walked) -> None:
-        """Walk level by level. Raises DeadlineExceeded. What was added until then is valid."""
+        """Walk level by level. Raises DeadlineExceeded, after which the edges added so far are valid."""
         level, level_max = walk.query.level, self._settings.level_max
         for _ in range(min(level or level_max, level_max)):
             self._walk_level(walk, walked)
@@ -482,7 +483,7 @@ class ReachReader:
                 self._expand(walk, walked, expansions[begin : begin + DATASETS_PER_READ])
 
     def _expand(self, walk: ReachWalk, walked: _Walked, expansions: Sequence[Expansion]) -> None:
-        """Add the edges of fields until the walk is full; a causal walk only those within its bounds."""
+        """Add the edges of fields until the walk is full; a causal walk adds only those within its bounds."""
         direction, causal = walk.query.direction, walk.query.causal
         for expansion, names in zip(expansions, walked.read(expansions), strict=True):
             first_name = walk.canonical_name(expansion.dataset, names)
@@ -501,7 +502,7 @@ class ReachReader:
 
 
 class _Walked(Reader):
-    """Times of contents, and edges in them, that the walks of one query have read."""
+    """Times of contents, and their edges, as read by the walks of one query."""
 
     def __init__(self, components: StoreComponents, query: ReachQuery) -> None:
         super().__init__(components)
@@ -511,7 +512,7 @@ class _Walked(Reader):
         self._by_dataset: dict[Dataset, TimesByName] = {}
 
     def read(self, expansions: Sequence[Expansion]) -> list[TimesByName]:
-        """Return when each dataset's contents ran, complete up to the bounds. Raises DeadlineExceeded."""
+        """Return each dataset's contents' run times, complete up to the bounds. Raises DeadlineExceeded."""
         missing = dict.fromkeys(item.dataset for item in expansions if item.dataset not in self._by_dataset)
         read = self._times.times([self._window_query(dataset) for dataset in missing], self.budget)
         for dataset, by_name in zip(missing, read, strict=True):

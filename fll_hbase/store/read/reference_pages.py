@@ -13,10 +13,10 @@ from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.tables import Row, Scan
 
 PAGE_REFERENCES_MAX = 1000
-"""References of one page."""
+"""Maximum of references in a page."""
 
 COLUMNS_MAX = 200
-"""Columns of one scan of references. For more contents on one day all its references are read."""
+"""Maximum of columns in a scan of references. If a day has more contents, all its references are read."""
 
 
 class Page(NamedTuple):
@@ -28,8 +28,8 @@ class Page(NamedTuple):
 
 
 def first_page(query: WindowQuery, day: int) -> Page:
-    """Return the first page, of one reference, of the references of a day within the window."""
-    # The first reference usually confirms its content, so pages start at one row and double.
+    """Return the first page, of one reference, of a day's references within the window."""
+    # The first reference usually confirms its content, so pages start at one row and double in size.
     return Page(
         *layout.window_range(query.direction, query.dataset, restrict_to_day(query.window, day)), limit=1
     )
@@ -50,8 +50,8 @@ def read_page(
 
 
 def next_page(page: Page, last: bytes) -> Page:
-    """Return the page after one whose last key is `last`, of twice as many references."""
-    # A zero byte makes the smallest key after the last one.
+    """Return the page after one whose last key is `last`, with twice as many references."""
+    # A zero byte gives the smallest key after the last one.
     return Page(last + b"\x00", page.stop, min(2 * page.limit, PAGE_REFERENCES_MAX))
 
 

@@ -1,4 +1,4 @@
-"""Horizons of retention requests, before which queries show no run, and of purges, which deleted runs."""
+"""Horizons of retention requests, which hide older runs from queries, and of purges, which deleted runs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.tables import Row, Table
 
 LIFETIME_MS = 10_000
-"""How long a process relies on what it read, unless it made a request itself."""
+"""How long a process relies on its last read, unless it made a request itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Horizons:
-    """The latest requested time of all datasets, and of single ones, in milliseconds since 1970.
+    """The latest requested times of all datasets, and of single datasets, in milliseconds since 1970.
 
-    `purges` are the policies by which runs were deleted.
+    `purges` are the policies under which runs were deleted.
     """
 
     default_ms: int = NEVER_MS
@@ -36,11 +36,11 @@ class Horizons:
     purges: tuple[RetentionPolicy, ...] = ()
 
     def horizon_ms(self, dataset: Dataset) -> int:
-        """Return the time before which runs of a dataset are not shown, or 0 without a request."""
+        """Return the time before which a dataset's runs are hidden, or 0 without a request."""
         return max(self.default_ms, self.datasets_ms.get(dataset, NEVER_MS))
 
     def deleted_before_ms(self, dataset: Dataset) -> int:
-        """Return the time before which runs of a dataset are not shown, or may have been deleted, else 0."""
+        """Return the time before which a dataset's runs are hidden or may have been deleted, else 0."""
         return max(self.horizon_ms(dataset), *(purge.cutoff_ms(dataset) for purge in self.purges), NEVER_MS)
 
     def latest_ms(self, may_read: Callable[[str], bool]) -> int:
@@ -53,7 +53,7 @@ class Horizons:
         return max(cutoffs_ms)
 
     def merged_with(self, policy: RetentionPolicy) -> RetentionPolicy:
-        """Return a policy whose cut-offs are the later ones of `policy` and of the requested times."""
+        """Return a policy with the later cut-offs of `policy` and the requested times."""
         datasets_ms = {dataset: self.horizon_ms(dataset) for dataset in self.datasets_ms}
         return policy.merged(RetentionPolicy(self.default_ms, {}, datasets_ms))
 
@@ -75,7 +75,7 @@ def decode_horizons(row: Row) -> Horizons:
 
 
 def requests_in(columns: Iterable[bytes]) -> list[RetentionRequest]:
-    """Return the requests of a row. Ignores columns that this release does not know; raises CorruptRow."""
+    """Return the requests of a row, ignoring columns unknown to this release. Raises CorruptRow."""
     return [parse_request(column) for column in columns if column.startswith(REQUEST)]
 
 
@@ -85,7 +85,7 @@ def read_horizons(table: Table) -> Horizons:
 
 
 class RequestedHorizons:
-    """Restricts queries to what requests leave. Threads may share it; reads one row each LIFETIME_MS.
+    """Restricts queries to the runs that requests leave. Threads may share it; reads a row every LIFETIME_MS.
 
     `clock` returns milliseconds since 1970.
     """
@@ -113,18 +113,18 @@ class RequestedHorizons:
             return self._read[0]
 
     def forget(self) -> None:
-        """Have the next query read the row again: this process has written it."""
+        """Make the next query read the row again, because this process has written it."""
         with self._lock:
             self._read = self._read[0], 0
 
     def restrict(self, query: WindowQuery) -> WindowQuery:
-        """Return the query over that part of its window that requests leave."""
+        """Return the query restricted to the part of its window that requests leave."""
         window = restrict_window(query.window, self.current().horizon_ms(query.dataset))
         return query if window is query.window else replace(query, window=window)
 
 
 def restrict_window(window: Window, horizon_ms: int) -> Window:
-    """Return the part of a window from the horizon on."""
+    """Return the part of a window that starts at the horizon."""
     if window.start_ms >= horizon_ms:
         return window
     return Window(min(horizon_ms, window.stop_ms), window.stop_ms)

@@ -1,4 +1,4 @@
-"""The retention report: where data of a policy's fields, or derived from it, is too old."""
+"""The retention report: where data of a policy's fields, or data derived from it, is too old."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport, 
 from fll_hbase.store.tags import TagStore
 
 BATCH_RUNS = 500
-"""Runs that are read in one call."""
+"""Maximum of runs read in one call."""
 
 ORIGINS_MAX = 1_000
-"""Fields of a policy that a report follows."""
+"""Maximum of a policy's fields that a report follows."""
 
 DATASETS_PER_READ = 50
-"""Catalogue rows that are read in one call."""
+"""Maximum of catalogue rows read in one call."""
 
 _WALK_SHARE = 0.5
-"""The part of a request's time in which fields are reached; the rest is for reading their writers."""
+"""The share of a request's time for walking fields; the rest is for reading their writers."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriterQuery:
     """Fields whose writers to find, and what counts as a write.
 
-    A field of `origins` is written by every run that writes it, any other one by runs in which it comes from
-    another of the `fields`; indirect dependencies count only with `indirect`, failed runs with `failed`.
+    A run writes a field of `origins` whenever it writes that field. It writes any other field only by
+    deriving it from another of the `fields`. Indirect dependencies count only with `indirect`, failed runs
+    only with `failed`.
     """
 
     fields: Collection[DatasetField]
@@ -66,7 +67,7 @@ class WriterReader(Reader):
             by_content: dict[str, frozenset[DatasetField]] = {}
             writers = WindowQuery(Direction.BACKWARD, name, query.window, query.failed)
             for run in self._windows.runs(writers, batch_size=BATCH_RUNS):
-                # Thousands of runs share a content.
+                # Thousands of runs may share a content.
                 if run.checksum not in by_content:
                     by_content[run.checksum] = frozenset(self._fields(query, run.checksum, name, names))
                 if by_content[run.checksum]:
@@ -75,7 +76,7 @@ class WriterReader(Reader):
     def _fields(
         self, query: WriterQuery, checksum: str, name: Dataset, names: Mapping[Dataset, Dataset]
     ) -> Iterator[DatasetField]:
-        """Yield the fields of the query that a content writes from others of it, or that are origins."""
+        """Yield the query's fields that a content writes and that are origins or derived from others."""
         for edge in field_relations.edges_into(self._contents.field_map(checksum), name):
             if edge.influence is None and edge.source is not None:
                 continue
@@ -96,14 +97,14 @@ class WriterUnion:
         self._runs: dict[DatasetField, dict[tuple[str, str, str, str], ProgramRuns]] = {}
 
     def add(self, run: ProgramRun, fields: Collection[DatasetField]) -> None:
-        """Count a run as a writer of each of these fields; a run that is added twice counts twice."""
+        """Count a run as a writer of each given field; a run that is added twice counts twice."""
         program = run.namespace, run.application, run.program, run.type
         for field in fields:
             programs = self._runs.setdefault(field, {})
             programs[program] = _with_run(programs.get(program), run)
 
     def build(self) -> dict[DatasetField, WrittenField]:
-        """Return the writers of each field that has any, programs by their names."""
+        """Return the writers of each field with any, sorting programs by name."""
         return {
             field: WrittenField(tuple(programs[program] for program in sorted(programs)))
             for field, programs in self._runs.items()
@@ -111,7 +112,7 @@ class WriterUnion:
 
 
 def _with_run(runs: ProgramRuns | None, run: ProgramRun) -> ProgramRuns:
-    """Return the runs of a program with one more; None has no runs yet."""
+    """Return the runs of a program with one more run; `runs` is None for the first."""
     if runs is None:
         return ProgramRuns(1, run, run)
     oldest = min(runs.oldest, run, key=_start_and_id)
@@ -124,12 +125,12 @@ def _start_and_id(run: ProgramRun) -> tuple[int, str]:
 
 
 def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
-    """Return whether a field, or the whole dataset that it is a part of, is one of the fields."""
+    """Return whether a field, or the whole dataset to which it belongs, is among the fields."""
     return source in fields or DatasetField(source.dataset, WHOLE_DATASET) in fields
 
 
 class RetentionReporter(Reader):
-    """Makes retention reports. Threads may share it."""
+    """Creates retention reports. Threads may share it."""
 
     def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
@@ -139,9 +140,9 @@ class RetentionReporter(Reader):
         self._horizons = HorizonReader(components, clock=now_ms)
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
-        """Return the fields that runs of the window wrote from the policy's fields, and these if written.
+        """Return the policy's fields, and fields derived from them, that runs of the window wrote.
 
-        `truncated_by` names the limits, and the deadline, that cut it. Raises DeadlineExceeded.
+        `truncated_by` names the limits, and the deadline, that cut the report. Raises DeadlineExceeded.
         """
         truncated_by: set[str] = set()
         unknown: set[tuple[Dataset, Dataset]] = set()
@@ -155,11 +156,11 @@ class RetentionReporter(Reader):
             union.add(run, fields)
         written_fields = union.build()
         expired = self._first_fields(paths, written_fields, truncated_by)
-        # Last: what is too old matters more than what is not.
+        # Done last, because data that is too old matters more than data that is not.
         everything = (
             paths.keys() | self._paths(query, query.full_window, origins, truncated_by, unknown).keys()
         )
-        # Of what a limit cut, and of hidden datasets, it is not known which runs wrote it.
+        # After a cut, and for hidden datasets, the writing runs are unknown.
         visible = {field for field in everything if not is_hidden(field.dataset)}
         complying = set() if truncated_by else visible - written_fields.keys()
         if len(visible) < len(everything):
@@ -180,13 +181,13 @@ class RetentionReporter(Reader):
         written_fields: Mapping[DatasetField, WrittenField],
         truncated_by: set[str],
     ) -> list[ExpiredField]:
-        """Return fields in order, with so many programs in all as the settings allow."""
+        """Return fields in order, up to the total number of programs that the settings allow."""
         lines_max = self._settings.connections_max
         expired: list[ExpiredField] = []
         count = 0
         for field, written in sorted(written_fields.items()):
             count += len(written.programs)
-            # At least one field: its programs are as many as wrote it.
+            # Include at least one field, even if its programs exceed the limit.
             if count > lines_max and expired:
                 truncated_by.add(f"connections_max={lines_max}")
                 break
@@ -194,7 +195,7 @@ class RetentionReporter(Reader):
         return expired
 
     def _origins(self, policy: AgePolicy, truncated_by: set[str]) -> list[DatasetField]:
-        """Return the field or the tagged fields of a policy, ORIGINS_MAX at most; note if there are more."""
+        """Return the field or tagged fields of a policy, at most ORIGINS_MAX; note if there are more."""
         if policy.field is not None:
             return [policy.field]
         page = self._tags.tagged(policy.tag, limit=ORIGINS_MAX)
@@ -210,7 +211,7 @@ class RetentionReporter(Reader):
         truncated_by: set[str],
         unknown: set[tuple[Dataset, Dataset]],
     ) -> dict[DatasetField, FieldPath]:
-        """Return each field that a window derives from an origin, with a shortest path, and the origins."""
+        """Return each field derived from an origin in a window, with a shortest path, and the origins."""
         paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
         fields_max = self._settings.connections_max
         for path in deadline.until_over(
@@ -251,7 +252,7 @@ class RetentionReporter(Reader):
                 yield path_between(field, following, Direction.FORWARD)
 
     def _retained_from_ms(self, fields: Iterable[DatasetField]) -> int:
-        """Return the latest horizon of any of the datasets, under all their names, or 0 without any."""
+        """Return the latest horizon of any of the fields' datasets under all their names, or 0."""
         datasets = sorted({field.dataset for field in fields})
         chunks = (datasets[i : i + DATASETS_PER_READ] for i in range(0, len(datasets), DATASETS_PER_READ))
         return max((ms for chunk in chunks for ms in self._horizons.load(chunk).values()), default=0)

@@ -1,4 +1,4 @@
-"""The runs that one query may read from references, and where its reading ended."""
+"""The number of runs that one query may read from references, and where its reading ended."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from fll_hbase.runtime import deadline
 from fll_hbase.store.rows.calendar_rows import SealedRun
 
 LAST_SECONDS = 0.5
-"""The time before the deadline in which no further references are read for an answer that may be cut."""
+"""The time before the deadline in which an answer that may be cut reads no further references."""
 
 
 class RunBudget:
-    """At most `runs_max` runs, for a query that holds them in memory. Its answer names what cut it.
+    """A limit of `runs_max` runs for a query that holds them in memory, and the limits that cut its answer.
 
-    With `until_deadline` reading ends shortly before the deadline. Otherwise the deadline is an error.
+    With `until_deadline`, reading ends shortly before the deadline. Otherwise the deadline is an error.
     """
 
     def __init__(self, runs_max: int, *, until_deadline: bool = False) -> None:
@@ -23,7 +23,7 @@ class RunBudget:
         self._runs_max = self._left = runs_max
 
     def page(self, references_max: int) -> int:
-        """Return how many references to read next: one more than is left shows whether there are more."""
+        """Return how many references to read next: one more than is left, to see whether there are more."""
         return min(references_max, self._left + 1)
 
     def take(self, count: int) -> int:
@@ -33,23 +33,23 @@ class RunBudget:
         return used
 
     def is_cut_at(self, run: SealedRun) -> bool:
-        """Return whether the run, or one before it, is where reading ended."""
+        """Return whether reading ended at this run or before it."""
         if self._cut_tail is None:
             return False
         return layout.reference_tail(*run) >= self._cut_tail
 
     def end_at_deadline(self, tail: bytes) -> bool:
-        """Return whether reading ends here: runs whose reference tails are not below this one are unknown."""
+        """Return whether the deadline ends reading, so that runs with tails from `tail` on are unknown."""
         if self.until_deadline and deadline.is_over(in_seconds=LAST_SECONDS):
             self._end(deadline.limit(), tail)
             return True
         return False
 
     def end_at_limit(self, tail: bytes) -> None:
-        """Note that `runs_max` ended reading: runs whose reference tails are `tail` or above are unknown."""
+        """Note that `runs_max` ended reading: runs with reference tails of `tail` or above are unknown."""
         self._end(f"runs_max={self._runs_max}", tail)
 
     def _end(self, limit: str, tail: bytes) -> None:
-        """Note a limit that ended reading, and keep the least tail that was not read."""
+        """Note a limit that ended reading, and keep the smallest tail that was not read."""
         self.limits.add(limit)
         self._cut_tail = tail if self._cut_tail is None else min(self._cut_tail, tail)

@@ -1,4 +1,4 @@
-"""Runs of a dataset or field: pages of them, their programs, counts over time, the first and the last."""
+"""Runs of a dataset or field: pages of runs, their programs, counts over time, the first and the last."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Scan
 
 BATCH_RUNS = 1000
-"""References of one call."""
+"""Maximum of references per call."""
 
 REFERENCES_MAX = 100
-"""References of one page. Those of a dataset with fewer in a direction are all read."""
+"""References of one page. If a dataset has fewer in a direction, all are read."""
 
 PARTS = 16
-"""Parts of a range of starts. One step of a search reads one reference in each."""
+"""Parts of a range of starts. A search step reads one reference in each part."""
 
 SEARCHES_MAX = 5
-"""Starts, from the oldest on, at which only references that are no longer valid may be found."""
+"""Maximum of starts, from the oldest, at which a search may find only references that are no longer valid."""
 
 PROGRAM_DAYS_MAX = 5_000
-"""Days of programs in one list of them."""
+"""Maximum of program days in one list of programs."""
 
 FAILED_IDS_MAX = 10
-"""Ids of failed runs, the newest, that a day of a program lists."""
+"""Number of newest failed run ids that a program day lists."""
 
 ALL_TIME = Window(0, START_LIMIT_MS)
 
@@ -62,7 +62,7 @@ _ProgramKey: TypeAlias = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class _Usage:
-    """The runs of one program so far, either those that failed or those that did not."""
+    """The runs of one program so far: either failed runs or all others."""
 
     last: ProgramRun
     directions: frozenset[Direction]
@@ -70,7 +70,7 @@ class _Usage:
     first_start_ms: int
 
     def union(self, other: _Usage | None) -> _Usage:
-        """Return the runs of both, which are different runs; itself for None."""
+        """Return the union with `other`, whose runs are different, or this object itself for None."""
         if other is None:
             return self
         return _Usage(
@@ -126,9 +126,9 @@ class ProgramUnion:
             self._days[key].setdefault(day, _Day()).add(runs, shows_ids=newest.namespace != HIDDEN_NAMESPACE)
 
     def build(self, *, failed: bool) -> tuple[list[ProgramUsage], int]:
-        """Return the programs by their last run, newest first, and how many have failed runs alone.
+        """Return the programs by last run, newest first, and how many have only failed runs.
 
-        These are listed with `failed`, after the others.
+        With `failed`, these are listed after the others.
         """
         listed = [
             self._program(key, usage, failed=failures.runs if (failures := self._failed.get(key)) else 0)
@@ -145,7 +145,7 @@ class ProgramUnion:
     def _program(
         self, key: _ProgramKey, usage: _Usage, *, failed: int, runs: int | None = None
     ) -> ProgramUsage:
-        """Return a program with `failed` failed runs; `runs` replaces the number of the others."""
+        """Return a program with `failed` failed runs; `runs` overrides the number of other runs."""
         days = self._days[key] if self._days is not None else {}
         return ProgramUsage(
             usage.last,
@@ -158,24 +158,24 @@ class ProgramUnion:
 
 
 def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
-    """Return the sort key of programs: by the last run, newest first, those with failed runs alone last."""
+    """Return the sort key of programs: last run, newest first; programs with only failed runs come last."""
     return not usage.runs, *newest_first_key(usage.last)
 
 
 def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
-    """Return the programs with the newest days of all of them together, PROGRAM_DAYS_MAX in all."""
+    """Return the programs with only their newest days, PROGRAM_DAYS_MAX days in all."""
     days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
-    # Days as old as the first one that is left out are left out of all programs.
+    # A day as old as the first one left out is left out of all programs.
     left_out = days[PROGRAM_DAYS_MAX]
     return [replace(usage, days=tuple(day for day in usage.days if day.day > left_out)) for usage in programs]
 
 
 class BucketCounts:
-    """Counts of runs in buckets of equal length, under construction, or none for an empty window."""
+    """Counts of runs in buckets of equal length, under construction; an empty window has no buckets."""
 
     def __init__(self, window: Window, *, buckets: int) -> None:
         length_ms = window.stop_ms - window.start_ms
-        # Not shorter than a millisecond, which starts are rounded to.
+        # A bucket is at least one millisecond long, because starts are in milliseconds.
         self._buckets = min(buckets, length_ms)
         self._window = window
         self._complete = [0] * self._buckets
@@ -187,12 +187,12 @@ class BucketCounts:
         return sum(self._complete) + sum(self._failed)
 
     def is_cut(self, runs: DayRuns) -> bool:
-        """Return whether runs are in several buckets, and not all of them are known."""
+        """Return whether the runs are in several buckets, and not all of them are known."""
         newest, oldest = runs.runs[0].start_ms, runs.runs[-1].start_ms
         return not runs.is_complete and self._number(newest) != self._number(oldest)
 
     def add(self, runs: DayRuns) -> None:
-        """Count runs that start in the window, and that no bucket cuts unless all are known."""
+        """Count runs in the window. If they are in several buckets, all of them must be known."""
         counts = self._failed if runs.failed else self._complete
         first = self._number(runs.runs[0].start_ms)
         if first == self._number(runs.runs[-1].start_ms):
@@ -207,7 +207,7 @@ class BucketCounts:
         return tuple(RunBucket(self._start_ms(number), *count) for number, count in enumerate(counts))
 
     def _number(self, start_ms: int) -> int:
-        """Return the bucket whose start is the last one before a time, as `_start_ms` rounds down."""
+        """Return the last bucket that starts at or before a time, as rounded by `_start_ms`."""
         length_ms = self._window.stop_ms - self._window.start_ms
         return ((start_ms - self._window.start_ms + 1) * self._buckets - 1) // length_ms
 
@@ -223,7 +223,7 @@ def newest_first_key(run: ProgramRun) -> tuple[int, str]:
 
 
 class _ContentTimes(NamedTuple):
-    """When a content ran that used a dataset, and in which directions; `query` is the one that found it."""
+    """When a content that used a dataset ran, and in which directions; `query` is the one that found it."""
 
     checksum: str
     query: WindowQuery
@@ -233,8 +233,8 @@ class _ContentTimes(NamedTuple):
     def merged(self, other: _ContentTimes | None) -> _ContentTimes:
         """Return the content as found by both queries: both directions, and the times with more runs.
 
-        It ran once, in whichever directions and under whichever names it uses the dataset; of one name its
-        runs may have been purged. Itself for None.
+        A content ran once, whatever directions and names of the dataset it uses, but its runs under one name
+        may be purged. Returns this object itself for None.
         """
         if other is None:
             return self
@@ -245,8 +245,8 @@ class _ContentTimes(NamedTuple):
 class RunReader(Reader):
     """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
 
-    With a `field`, only runs that wrote or read it count; "" is the dataset. Failed runs are listed, too.
-    Methods raise NotFound for an empty answer about a name that was never recorded.
+    With a `field`, only runs that wrote or read it count; "" means the dataset. Lists also include failed
+    runs. Methods raise NotFound for an empty answer if the name was never recorded.
     """
 
     def runs(
@@ -263,12 +263,13 @@ class RunReader(Reader):
     ) -> RunsPage:
         """Return at most `limit` runs of the window, newest first, after the reference tail `start_after`.
 
-        That is the `next_after` of the previous page, and b"" for the first one. It is b"" on the last page.
-        A `program` or `state` that is not empty selects runs. Those that it leaves out are read, too.
+        `start_after` is the `next_after` of the previous page, or b"" for the first page. On the last page,
+        `next_after` is b"". A nonempty `program` or `state` selects runs; runs that it leaves out are read,
+        too.
         """
         listed: list[ListedRun] = []
         keys: list[RunKey] = []
-        # One more than the page has, which shows whether there is a next page without a second scan.
+        # One run more than the page shows whether there is a next page, without a second scan.
         batch_size = min(limit + 1, BATCH_RUNS)
         merged = self._runs(
             dataset, window, field, directions=directions, start_after=start_after, batch_size=batch_size
@@ -296,11 +297,11 @@ class RunReader(Reader):
         failed: bool = False,
         daily: bool = False,
     ) -> Programs:
-        """Return the programs of the runs of the window. With `failed`, also those with failed runs alone.
+        """Return the programs of the window's runs. With `failed`, include those with only failed runs.
 
-        With `daily`, each has its runs by day, `PROGRAM_DAYS_MAX` days of all programs together.
-        At most `list_limit_max`, by their newest runs. Runs of days that are not sealed yet are read newest
-        first, `runs_max` of them, until shortly before the deadline.
+        With `daily`, each program has its runs by day, up to `PROGRAM_DAYS_MAX` days of all programs
+        together. Returns at most `list_limit_max` programs, ordered by newest run. Runs of unsealed days are
+        read newest first, up to `runs_max`, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
         union, budget = ProgramUnion(daily=daily), self._times.budget(until_deadline=True)
@@ -326,7 +327,7 @@ class RunReader(Reader):
     def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.
 
-        Runs of days that are not sealed yet are read as for `programs`.
+        Runs of unsealed days are read as for `programs`.
         """
         counts = BucketCounts(window, buckets=buckets)
         budget = self._times.budget(until_deadline=True)
@@ -340,7 +341,7 @@ class RunReader(Reader):
         return RunCounts(counts.build(), tuple(sorted(budget.limits)))
 
     def _completed(self, content: _ContentTimes, counts: BucketCounts) -> RunTimes:
-        """Read all runs of the days of a content that a bucket cuts; return its times, which are changed."""
+        """Read all runs of a content's days that a bucket divides; return its times, which are updated."""
         cut = {day_of(runs.runs[0].start_ms) for runs in content.times.runs if counts.is_cut(runs)}
         if cut:
             self._times.complete_days(
@@ -356,7 +357,7 @@ class RunReader(Reader):
         directions: Sequence[Direction],
         budget: RunBudget,
     ) -> list[_ContentTimes]:
-        """Return when each content ran that used a dataset, or a field of it, failed runs included."""
+        """Return when each content that used a dataset or field ran, including failed runs."""
         queries = [WindowQuery(direction, dataset, window, True) for direction in directions]
         contents: dict[str, _ContentTimes] = {}
         for query, by_name in zip(queries, self._times.times(queries, budget), strict=True):
@@ -430,8 +431,8 @@ class RunBoundsReader(Reader):
     def bounds(self, names: Sequence[Dataset]) -> RunBounds:
         """Return the starts of the first and the last run of a dataset, given with its aliases.
 
-        None without any run. The number of calls is bounded. If references that are no longer valid exceed
-        the bounds, `truncated_by` has it, and an earlier or later run may exist. Raises DeadlineExceeded.
+        None without any run. The number of calls is bounded. If invalid references exceed the bounds,
+        `truncated_by` names the limit, and an earlier or later run may exist. Raises DeadlineExceeded.
         """
         queries = self._windows.restrict(
             WindowQuery(direction, name, ALL_TIME, True) for name in names for direction in BOTH
@@ -453,7 +454,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the start of the oldest matching run up to `newest_ms`, None beyond SEARCHES_MAX."""
+        """Return the start of the oldest matching run up to `newest_ms`, None after SEARCHES_MAX searches."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))
@@ -467,8 +468,8 @@ class RunBoundsReader(Reader):
         return None
 
     def _oldest_reference(self, query: WindowQuery, window: Window) -> int | None:
-        """Return the start in ms of the oldest reference in a window, read part by part, or None without."""
-        # Tables scan newest first only. Each step leaves a sixteenth of the window, up to the newest
+        """Return the start (ms) of the oldest reference in a window, read part by part, or None."""
+        # Tables only scan newest first. Each step reduces the window to a sixteenth, ending at the newest
         # reference in it: 11 steps for a start since 1970.
         while True:
             deadline.check()
@@ -485,23 +486,23 @@ class RunBoundsReader(Reader):
             window = Window(part.start_ms, start_ms + 1)
 
     def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> list[int]:
-        """Return the starts (epoch ms) of the runs of references that their run rows confirm."""
+        """Return the starts (epoch ms) of the references' runs that run rows confirm."""
         deadline.check()
         return [committed.run.start_ms for committed in self._windows.matching_runs(query, tails)]
 
 
 def _range(query: WindowQuery, window: Window) -> layout.Range:
-    """Return the key range of the references that a query has in a window."""
+    """Return the key range of a query's references in a window."""
     return layout.window_range(query.direction, query.dataset, window)
 
 
 def _scan(query: WindowQuery, window: Window, *, limit: int) -> Scan:
-    """Return the scan of the newest `limit` references that a query has in a window."""
+    """Return the scan of the newest `limit` references of a query in a window."""
     return Scan(*_range(query, window), limit=limit)
 
 
 def _tails(query: WindowQuery, keys: Iterable[bytes]) -> list[bytes]:
-    """Return the ends of reference keys, after the prefix of the dataset: start and run."""
+    """Return the ends of reference keys after the dataset's prefix: start and run."""
     prefix = layout.reference_prefix(query.direction, query.dataset)
     return [key[len(prefix) :] for key in keys]
 

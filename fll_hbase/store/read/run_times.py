@@ -1,4 +1,4 @@
-"""Times of the runs of contents in a window: from calendars, or references of days that are not sealed."""
+"""Times of the runs of contents in a window, from calendars, or from references of unsealed days."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Row, Scan, Table
 
 FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX = 250, 1_000
-"""References of the first page of one query, and of the others; a call reads a page of each query."""
+"""References of a query's first page, and of its later pages; a call reads a page for each query."""
 
 _NO_PROGRAM = b""
-"""The program of runs that were read from references: their run rows have it."""
+"""The program of runs read from references: only their run rows have it."""
 
 
 class RunTimes:
@@ -44,7 +44,7 @@ class RunTimes:
 
     @property
     def runs(self) -> Sequence[DayRuns]:
-        """Return the runs by day, program and whether they failed, the newest first.
+        """Return the runs by day, program and whether they failed, newest first.
 
         The result is not a copy.
         """
@@ -52,18 +52,18 @@ class RunTimes:
 
     @property
     def total(self) -> int:
-        """Return how many runs there are, also those that are only counted."""
+        """Return the number of runs, including those that are only counted."""
         return sum(runs.total for runs in self._newest_first)
 
     def latest_bound(self, direction: Direction, bound: int) -> int | None:
-        """Return the bound of that run within a bound which admits most others, or None without a run."""
+        """Return the greatest bound among runs within a bound, or None without a run."""
         parts = self._within(window_within(self._window, direction, bound))
         if direction is Direction.BACKWARD:
             return max([part.runs[0].start_ms for part in parts], default=None)
         return max([-part.runs[-1].start_ms for part in parts], default=None)
 
     def span(self, direction: Direction, bound: int) -> RunSpan | None:
-        """Return how many runs are within a bound, with the first and the last, or None without any."""
+        """Return the number of runs within a bound with the first and last one, or None without any."""
         if bound not in self._spans:
             window = window_within(self._window, direction, bound)
             self._spans[bound] = _span(list(self._within(window)))
@@ -73,7 +73,7 @@ class RunTimes:
         """Return the days on which a bound admits some runs, but not all runs are known."""
         window = window_within(self._window, direction, bound)
         if window == self._window:
-            # Days that it cuts were read.
+            # The days that the window cuts have been read.
             return set()
         return {
             day_of(runs.runs[0].start_ms)
@@ -82,7 +82,7 @@ class RunTimes:
         }
 
     def replace_day(self, day: int, runs: Iterable[DayRuns]) -> None:
-        """Replace the runs of one day by `runs`, each part with a run. None removes the day."""
+        """Replace the runs of one day by `runs`, whose parts are not empty. Empty `runs` remove the day."""
         others = (part for part in self._newest_first if day_of(part.runs[0].start_ms) != day)
         self._newest_first = _sorted((*others, *runs))
         self._spans.clear()
@@ -104,12 +104,12 @@ class RunTimes:
 
 
 def bound_of(direction: Direction, start_ms: int) -> int:
-    """Return a start as a bound; a greater one admits more runs in either direction."""
+    """Return a start as a bound; a greater bound admits more runs in either direction."""
     return start_ms if direction is Direction.BACKWARD else -start_ms
 
 
 def window_within(window: Window, direction: Direction, bound: int) -> Window:
-    """Return the part of a window up to a bound (backward), or from it on (forward, negative)."""
+    """Return the part of a window up to a bound (backward), or starting at it (forward, negative)."""
     if direction is Direction.BACKWARD:
         if bound >= window.stop_ms - 1:
             return window
@@ -120,12 +120,12 @@ def window_within(window: Window, direction: Direction, bound: int) -> Window:
 
 
 def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
-    """Sort the runs of days by their latest start, newest first. Each has a run."""
+    """Sort the nonempty runs of days by their latest start, newest first."""
     return sorted(runs, key=lambda day_runs: -day_runs.runs[0].start_ms)
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, or None without any; of the runs that began last, it names the smallest id."""
+    """Return the span of runs, None without any. If several runs started last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))
@@ -139,7 +139,7 @@ def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
 
 
 TimesByName: TypeAlias = dict[Dataset, dict[str, RunTimes]]
-"""Names of a dataset, its own first, with the contents that ran under each, in the window of a query."""
+"""Names of a dataset, its own first, with the contents that ran under each in a query's window."""
 
 
 class _CountedRun(NamedTuple):
@@ -149,10 +149,11 @@ class _CountedRun(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """Runs of days read from references, by run, and where runs are whose run rows disagree, by reference
-    tail; whether the budget cut them.
+    """Runs of days as read from references.
 
-    A run that moves between two pages has a valid reference on both: the later one counts.
+    `runs` has the runs. `elsewhere` has, by reference tail, the actual day of runs whose run rows disagree.
+    `is_cut` is whether the budget cut the reading. A run that moves between two pages has a valid reference
+    on both, and the later one counts.
     """
 
     runs: dict[RunKey, _CountedRun]
@@ -184,10 +185,10 @@ class RunTimesReader:
         return RunBudget(self._runs_max, until_deadline=until_deadline)
 
     def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
-        """Return for each query the contents with runs that match. Raises DeadlineExceeded.
+        """Return for each query the contents with matching runs. Raises DeadlineExceeded.
 
-        Runs of days that are not sealed are read newest first, as far as the budget allows. Takes as many
-        calls for many queries as for one.
+        Runs of unsealed days are read newest first, as far as the budget allows. Many queries take as many
+        calls as one.
         """
         results = {} if budget.until_deadline else self._shared(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in results]
@@ -203,13 +204,13 @@ class RunTimesReader:
     def times_of_contents(
         self, wanted: Sequence[tuple[WindowQuery, Collection[str]]], budget: RunBudget
     ) -> list[dict[str, RunTimes]]:
-        """Return for each query when these contents ran, by the name of its dataset alone; see `times`."""
+        """Return for each query when the given contents ran, under its dataset's name only; see `times`."""
         return self._reads.run(
             [self._times(query, budget, checksums=checksums) for query, checksums in wanted]
         )
 
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
-        """Return when the contents ran that may have a field of the dataset of a query; see `times`."""
+        """Return when contents ran that may have a field of the query's dataset; see `times`."""
         (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed
@@ -218,12 +219,12 @@ class RunTimesReader:
         }
 
     def _shared(self, queries: Sequence[WindowQuery]) -> dict[WindowQuery, TimesByName]:
-        """Return the results of `times` that an earlier read of this request shared, by query."""
+        """Return, by query, the results of `times` that an earlier read of this request has shared."""
         shared = shared_reads.lookup([("times", query) for query in queries])
         return {query: value for (_, query), value in shared.items()}
 
     def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
-        """Read all runs of those days that a bound cuts, so that `RunTimes` answers about the bound."""
+        """Read all runs of the days that a bound cuts, so that `RunTimes` can answer for the bound."""
         cut = [
             (query, times, days) for query, times, bound in wanted if (days := _cut_days(query, times, bound))
         ]
@@ -232,15 +233,15 @@ class RunTimesReader:
     def complete_days(
         self, query: WindowQuery, times: Mapping[str, RunTimes], days: Mapping[str, Collection[int]]
     ) -> None:
-        """Read all runs of these days of contents."""
+        """Read all runs of the given days of contents."""
         self._reads.run([self._complete_days(query, times, days)])
 
     def _times(
         self, query: WindowQuery, budget: RunBudget, *, checksums: Collection[str] | None = None
     ) -> Reads[dict[str, RunTimes]]:
-        """Return runs by content and day, from seals, else references, read again while days change.
+        """Return runs by content and day, from seals or references, reading again while days change.
 
-        Of all contents, or only of `checksums`.
+        Reads all contents, or only `checksums`.
         """
         query = yield from self._windows.restricted(query)
         runs: dict[str, list[DayRuns]] = {}
@@ -258,7 +259,7 @@ class RunTimesReader:
                 counted = _only(counted, checksums)
             for key, day_runs in _day_runs(counted).items():
                 runs.setdefault(key.checksum, []).extend(day_runs)
-            # What is cut is read once: nothing of the budget is left.
+            # A cut read is not repeated, because nothing is left of the budget.
             is_last = counted.is_cut or attempt == ATTEMPTS_MAX - 1
             if is_last or not (yield from self._is_moved(contents, unknown, counted, began_ms)):
                 break
@@ -267,7 +268,7 @@ class RunTimesReader:
     def _complete_days(
         self, query: WindowQuery, times: Mapping[str, RunTimes], unsettled: Mapping[str, Collection[int]]
     ) -> Reads[None]:
-        """Replace the days `unsettled` of `times`, by content, by all their runs, read without a limit."""
+        """Replace the `unsettled` days of `times`, by content, with all their runs, read without a limit."""
         query = yield from self._windows.restricted(query)
         contents = yield from self._windows.days(query)
         days, unknown = yield from _read_starts(query, contents, unsettled)
@@ -280,7 +281,7 @@ class RunTimesReader:
     def _read_references(
         self, query: WindowQuery, unknown: Mapping[str, Collection[int]], budget: RunBudget
     ) -> Reads[_Counted]:
-        """Return the runs of days from references, which run rows confirm; see `times`."""
+        """Return the runs of days from references that run rows confirm; see `times`."""
         counted = _Counted({}, {})
         page_max = min(FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX)
         prefix = layout.reference_prefix(query.direction, query.dataset)
@@ -302,7 +303,7 @@ class RunTimesReader:
                     if head is not None:
                         _count(counted, unknown, (tail, row), head)
                 if rows:
-                    # A zero byte makes the smallest key after the last one.
+                    # A zero byte gives the smallest key after the last one.
                     start = rows[-1][0] + b"\x00"
                 if len(rows) < len(references):
                     budget.end_at_limit(start[len(prefix) :])
@@ -318,8 +319,8 @@ class RunTimesReader:
         counted: _Counted,
         began_ms: int,
     ) -> Reads[bool]:
-        """Return whether a run moved between days meanwhile, or reading took longer than the grace period."""
-        # Garbage collection may have taken references meanwhile.
+        """Return whether a run moved between days meanwhile, or reading exceeded the grace period."""
+        # Garbage collection may have deleted references meanwhile.
         if self._clock() - began_ms > self._grace_ms:
             return True
         elsewhere: dict[ContentDay, bytes | None] = {}
@@ -340,7 +341,7 @@ class RunTimesReader:
 
 
 def _only(counted: _Counted, checksums: Collection[str]) -> _Counted:
-    """Return what was counted, without runs that are of other contents by now: these are not asked for."""
+    """Return the counted runs, ignoring runs that moved to contents other than `checksums`."""
     elsewhere = {tail: key for tail, key in counted.elsewhere.items() if key.checksum in checksums}
     return counted._replace(elsewhere=elsewhere)
 
@@ -357,7 +358,7 @@ def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> 
 def _settled(
     contents: DaysByContent, query: WindowQuery
 ) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
-    """Return by content the runs of days whose seals suffice, and the other days."""
+    """Return by content the runs of days with sufficient seals, and the remaining days."""
     runs: dict[str, list[DayRuns]] = {}
     unsettled: dict[str, list[int]] = {}
     for checksum, days in contents.items():
@@ -377,7 +378,7 @@ def _settled(
 def _read_starts(
     query: WindowQuery, contents: DaysByContent, unsettled: Mapping[str, Collection[int]]
 ) -> Reads[tuple[dict[ContentDay, list[DayRuns]], dict[str, list[int]]]]:
-    """Return the runs of days whose seals are cut, read from their full lists, and the days left."""
+    """Return the runs of days with cut seals, read from their full lists, and the remaining days."""
     complete: dict[ContentDay, list[DayRuns]] = {}
     unknown: dict[str, list[int]] = {}
     sealed = [
@@ -417,7 +418,7 @@ def _count(
     reference: tuple[bytes, Row],
     head: CommittedHead,
 ) -> None:
-    """Count a run on the day of its run row, if its reference is there, or note where it is."""
+    """Count a run on its run row's day if its reference is there, or else note the actual day."""
     tail, row = reference
     key = ContentDay(head.checksum, day_of(head.start_ms))
     start_ms, run = layout.parse_reference_tail(tail)
@@ -425,18 +426,18 @@ def _count(
     if not is_valid:
         counted.elsewhere[tail] = key
     elif key.day in unknown.get(key.checksum, ()):
-        # Taken out first, so that runs stay in the order of their references.
+        # Remove the run first, so that runs stay in the order of their references.
         counted.runs.pop(run, None)
         counted.runs[run] = _CountedRun(key, head.state.failed, start_ms)
 
 
 def _column(head: CommittedHead) -> bytes:
-    """Return the column of the references to a run with this head."""
+    """Return the column of references to a run with this head."""
     return run_rows.reference_column(head.checksum, failed=head.state.failed)
 
 
 def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
-    """Return the counted runs. Each list is newest first, as references are."""
+    """Return the counted runs, each list newest first, like references."""
     by_day: dict[ContentDay, dict[bool, list[SealedRun]]] = {}
     for run, (key, failed, start_ms) in counted.runs.items():
         by_day.setdefault(key, {}).setdefault(failed, []).append(SealedRun(start_ms, *run))
@@ -447,7 +448,7 @@ def _day_runs(counted: _Counted) -> dict[ContentDay, list[DayRuns]]:
 
 
 def _token(contents: DaysByContent, key: ContentDay) -> bytes | None:
-    """Return the token of a day, as its calendar was read, or None if it has none."""
+    """Return the token of a day as read from its calendar, or None if it has none."""
     days = contents.get(key.checksum)
     if days is None:
         return None

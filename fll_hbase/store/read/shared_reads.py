@@ -1,4 +1,4 @@
-"""Reads that the queries of one thread share: what one has read of a window, the others do not read again."""
+"""Reads shared by the queries of one thread: a window that one query has read is not read again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 SHARED_MAX = 200_000
-"""Values that are shared at most, counted with their items; further ones are read again."""
+"""Maximum of shared values, counted with their items; further values are read again."""
 
 
 class _Shared:
@@ -26,7 +26,7 @@ _current: ContextVar[_Shared | None] = ContextVar("shared", default=None)
 
 @contextmanager
 def shared() -> Iterator[None]:
-    """Return a context in which the queries of this thread share their reads, and so see one state."""
+    """Return a context in which queries of this thread share their reads, and thus see one state."""
     token = _current.set(_Shared())
     try:
         yield
@@ -35,13 +35,13 @@ def shared() -> Iterator[None]:
 
 
 def lookup(keys: Iterable[K]) -> dict[K, Any]:
-    """Return the shared values of those keys that have one."""
+    """Return the shared values of the keys that have one."""
     current = _current.get()
     return {} if current is None else {key: current.values[key] for key in keys if key in current.values}
 
 
 def add(values: Mapping[Any, Collection[Any]], *, size: int) -> None:
-    """Share values, `size` items in all, if there is room for them."""
+    """Share values, `size` items in all, if there is room."""
     current = _current.get()
     if current is not None and current.size + size <= SHARED_MAX:
         current.values.update(values)
@@ -49,7 +49,7 @@ def add(values: Mapping[Any, Collection[Any]], *, size: int) -> None:
 
 
 def forget() -> None:
-    """Forget all shared values, so that the next query reads what is stored now."""
+    """Forget all shared values, so that the next query reads the current state."""
     current = _current.get()
     if current is not None:
         current.values.clear()

@@ -1,4 +1,4 @@
-"""Breadth-first walk over datasets: lineage of several hops, composed of one-hop queries."""
+"""Breadth-first walk over datasets: lineage of several hops from one-hop queries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry, sort_entries
 
 DATASETS_PER_READ = 128
-"""Datasets of one hop that are read together: on HBase 32 on each of four connections."""
+"""Maximum of datasets of one hop read together: on HBase, 32 on each of four connections."""
 
 
 class HopLineage(NamedTuple):
-    """The lineage of one dataset, and all names that it covers; the aliases are renamed to the dataset.
+    """The lineage of one dataset, and all names it covers; aliases are renamed to the dataset.
 
     If failed runs count, `complete` is the lineage without them, else None.
     """
@@ -32,11 +32,11 @@ class HopLineage(NamedTuple):
 
 
 OneHop: TypeAlias = Callable[[Sequence[Dataset]], Iterable[HopLineage]]
-"""Yields the lineage of datasets in their order; of several names of one dataset only for the first."""
+"""Yields the lineage of datasets in their order, using only the first of several names of a dataset."""
 
 
 class WalkLimits(NamedTuple):
-    """The hops of a query, and the most hops and field pairs of any answer."""
+    """The number of hops of a query, and the maximum of hops and field pairs in any answer."""
 
     level: int
     level_max: int
@@ -49,8 +49,8 @@ def walk(
     """Return all lineage within `level` hops of `start`, at most `level_max`.
 
     Each pair of datasets has the number of the hop, from 1, that reaches it. The walk ends when the field
-    pairs exceed `pairs_max`, or at the deadline of the request; the limits that cut the result are in
-    `truncated_by`.
+    pairs exceed `pairs_max`, or at the deadline of the request; `truncated_by` names the limits that cut the
+    result.
     """
     result = _Walk(one_hop, direction, limits)
     try:
@@ -73,7 +73,7 @@ class _Walk:
         self._pairs = 0
 
     def run(self, start: Dataset) -> None:
-        """Add all lineage. Raises DeadlineExceeded. What was added until then is valid."""
+        """Add all lineage. Raises DeadlineExceeded, after which the entries added so far are valid."""
         frontier = {start}
         for hop in range(1, min(self._limits.level, self._limits.level_max) + 1):
             frontier = self._hop(frontier, hop)
@@ -83,11 +83,11 @@ class _Walk:
             self.truncated_by.add(f"level_max={self._limits.level_max}")
 
     def _hop(self, frontier: Collection[Dataset], hop: int) -> set[Dataset]:
-        """Add the lineage of datasets; return those to visit next, empty once a bound is reached."""
+        """Add the lineage of datasets; return the datasets to visit next, empty once a bound is reached."""
         neighbours: set[Dataset] = set()
-        # In sorted order, so that truncation cuts the same part each time.
+        # Sorted, so that truncation always cuts the same part.
         for names, relations, complete in self._one_hop(sorted(frontier)):
-            # Each dataset is queried once, under all its names, so the walk ends on cycles, too.
+            # Each dataset is queried once, under all its names, so the walk also ends on cycles.
             self._visited.update(names)
             self.truncated_by |= relations.truncated_by
             for relation in relations.by_datasets.values():
@@ -102,7 +102,7 @@ class _Walk:
         return neighbours - self._visited
 
     def _add(self, entry: LineageEntry) -> bool:
-        """Add an entry, or the first pairs of it; return whether there was room for all of them."""
+        """Add an entry, or its first pairs; return whether there was room for all of it."""
         remaining = self._limits.pairs_max - self._pairs
         self._pairs += entry.relation.cost
         if entry.relation.cost <= remaining:
@@ -115,8 +115,8 @@ class _Walk:
 
 
 def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> DatasetLineage | None:
-    """Return the lineage of complete runs between the same datasets, empty without any, None if unknown."""
-    # What a limit left out is not what failed runs alone have.
+    """Return the lineage of complete runs between the same datasets: empty without any, None if unknown."""
+    # Pairs that a limit left out must not count as pairs of failed runs only.
     if complete is None or complete.truncated:
         return None
     datasets = relation.source, relation.destination
@@ -138,9 +138,10 @@ class DatasetLineageReader(Reader):
     ) -> DatasetLineageResult:
         """Return field lineage between datasets, up to `level` hops from `dataset` in each direction.
 
-        Merged over the runs that start in the window; failed and aborted ones count if `failed` is set.
-        Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
-        known dataset without lineage in the window; raises NotFound for one that was never recorded.
+        Lineage is merged over the runs that start in the window; failed and aborted runs count only with
+        `failed`. Without `indirect`, inputs that only select or arrange rows (filters, join keys) are left
+        out. The result is empty for a known dataset without lineage in the window. Raises NotFound for a
+        dataset that was never recorded.
         """
         limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
         results = []
@@ -148,7 +149,7 @@ class DatasetLineageReader(Reader):
             one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed)
             results.append(walk(one_hop, dataset, direction=direction, limits=limits))
         entries = sort_entries(entry for result in results for entry in result.entries)
-        # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
+        # Only an empty answer reads the catalogue, to distinguish missing lineage from an unknown name.
         if not entries:
             deadline.check()
             self._catalogue.require_dataset(dataset)
@@ -164,19 +165,19 @@ class DatasetLineageReader(Reader):
         indirect: bool,
         failed: bool,
     ) -> Iterator[HopLineage]:
-        """Yield the lineage of datasets under all their names, of several names of one only for the first."""
+        """Yield the lineage of datasets under all their names, once per dataset, at its first name."""
         seen: set[Dataset] = set()
         for begin in range(0, len(datasets), DATASETS_PER_READ):
             chunk = datasets[begin : begin + DATASETS_PER_READ]
             queries = [WindowQuery(direction, name, window, failed) for name in chunk if name not in seen]
-            # If failed runs count, the contents of complete ones are read beside them, in the same calls.
+            # If failed runs count, the same calls also read the contents of complete runs.
             complete = [replace(query, failed=False) for query in queries] if failed else []
             by_names = self._windows.checksums_by_name([*queries, *complete])
             for number, query in enumerate(queries):
                 by_name = by_names[number]
                 if query.dataset not in seen:
                     seen |= by_name.keys()
-                    # Here, because a hop whose contents are all cached never waits for the store.
+                    # Check here, because a hop with fully cached contents never waits for the store.
                     deadline.check()
                     relations = [
                         self._relations(query, checksums, indirect=indirect)
@@ -187,8 +188,8 @@ class DatasetLineageReader(Reader):
     def _relations(
         self, query: WindowQuery, by_name: Mapping[Dataset, frozenset[str]], *, indirect: bool
     ) -> DatasetLineageSet:
-        """Return the lineage of a dataset from its contents by name. Its aliases are renamed to it."""
-        # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
+        """Return the lineage of a dataset from its contents by name, with aliases renamed to it."""
+        # Renamed to the query's name, so that the graph over several hops stays connected (decision 13).
         relations = merge_lineages(
             [
                 self._contents.relations(checksums, query.direction, name).rename(name, query.dataset)

@@ -1,7 +1,7 @@
-"""Contents and runs of a window: what calendars say, and candidates from references, confirmed by run rows.
+"""Contents and runs of a window, from calendars and from references that run rows confirm.
 
-References are hints. Only a run row decides which content, start and state its run has. The cost of a query
-grows with distinct contents and days, not with runs, but for days that are not sealed yet.
+References are hints. Only a run row determines the content, start and state of its run. The work of a query
+follows distinct contents and days, not runs, except on days that are not yet sealed.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 ATTEMPTS_MAX = 5
-"""How often a window is read again because its runs may have moved meanwhile."""
+"""Maximum of reads of a window whose runs may have moved meanwhile."""
 
 PROGRAM_RUNS = 1_000
-"""Runs whose programs are read by one call."""
+"""Maximum of runs whose programs one call reads."""
 
 
 class Sealer(Protocol):
     """Seals days that are old enough, after the answer that found them unsealed."""
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
-        """Note the unsealed days of contents of the dataset of a query, to be sealed later if old enough."""
+        """Note unsealed days of contents of a query's dataset, to be sealed later if old enough."""
 
     def close(self) -> None:
-        """Stop: seal nothing more."""
+        """Stop and seal nothing more."""
 
 
 class WindowReader:
@@ -74,14 +74,14 @@ class WindowReader:
         self._sealer = sealer
 
     def restrict(self, queries: Iterable[WindowQuery]) -> list[WindowQuery]:
-        """Return queries over those parts of their windows that retention requests and purges leave."""
+        """Return queries restricted to what retention requests and purges leave of their windows."""
         return self._reads.run([self.restricted(query) for query in queries])
 
     def checksums_by_name(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
-        """Return the contents of the runs that match each query, by every name of its dataset, its own first.
+        """Return by dataset name, its own first, the contents of the runs that match each query.
 
-        Empty for a name without such runs. Takes as many calls for many queries as for one. Within
-        `shared_reads.shared`, a query is read once.
+        A name without such runs has no contents. Many queries take as many calls as one. Within
+        `shared_reads.shared`, each query is read only once.
         """
         results = shared_reads.lookup(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in results]
@@ -98,7 +98,8 @@ class WindowReader:
     def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
         """Return the reference tail of the newest matching run of each content of each query.
 
-        Contents without a matching run are left out. A run costs the references of its day before it.
+        Contents without a matching run are left out. For each run, references of the same day that precede it
+        are read, too.
         """
         return self._reads.run(
             [
@@ -108,9 +109,9 @@ class WindowReader:
         )
 
     def _in_time(self, read: Callable[[], Reads[T]]) -> Reads[T]:
-        """Return what is read, again if that took longer than the grace period.
+        """Return the result of `read`, reading again if it took longer than the grace period.
 
-        A run may have moved to a way that was not there, and garbage collection have taken its reference.
+        A run may have moved to a new way, while garbage collection deleted its old reference.
         """
         for _ in range(ATTEMPTS_MAX - 1):
             began_ms = self._clock()
@@ -120,7 +121,7 @@ class WindowReader:
         return (yield from read())
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
-        """Return the checksums of all runs that match, and load the field maps that are not cached."""
+        """Return the checksums of all matching runs, and load the field maps that are not cached."""
         query = yield from self.restricted(query)
         ways = yield from content_days.read_ways(query)
         matches: set[str] = set()
@@ -137,12 +138,12 @@ class WindowReader:
             del unsettled[checksum]
         matches |= yield from self._confirm_by_day(query, unsettled)
         if missing := self._contents.find_missing(matches):
-            # Whoever asks for contents reads their field maps next: in one call for all queries.
+            # Queries of contents read their field maps next, so load them in one call for all queries.
             yield Contents(missing)
         return frozenset(matches)
 
     def restricted(self, query: WindowQuery) -> Reads[WindowQuery]:
-        """Return the query over that part of its window that retention requests and purges leave."""
+        """Return the query restricted to what retention requests and purges leave of its window."""
         query = self._requests.restrict(query)
         key = calendars.horizon_row(query.dataset)
         rows: dict[bytes, Row] = yield RowKeys((key,))
@@ -150,9 +151,9 @@ class WindowReader:
         return query if window is query.window else replace(query, window=window)
 
     def days(self, query: WindowQuery, checksums: Collection[str] | None = None) -> Reads[DaysByContent]:
-        """Return the contents of a query, or those of `checksums`, with their days.
+        """Return the contents of a query, limited to `checksums` if given, with their days.
 
-        Days that are old enough will be sealed.
+        Days that are old enough are sealed later.
         """
         ways = yield from content_days.read_ways(query)
         if checksums is not None:
@@ -160,14 +161,14 @@ class WindowReader:
         return (yield from self._days(query, ways))
 
     def _days(self, query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
-        """Return the days of contents in the periods of these ways, and offer them to the sealer, if any."""
+        """Return the days of contents in the periods of `ways`, and offer them to the sealer, if any."""
         contents = yield from content_days.read_days(query, ways)
         if self._sealer is not None:
             self._sealer.offer(query, contents)
         return contents
 
     def _confirm_by_day(self, query: WindowQuery, unsettled: Mapping[str, Sequence[int]]) -> Reads[set[str]]:
-        """Return the contents of matching runs that references lead to, day by day, the newest first."""
+        """Return the contents of matching runs that references lead to, by day, newest first."""
         matches: set[str] = set()
         for day, listed in content_days.by_day(unsettled):
             wanted = listed - matches
@@ -179,7 +180,7 @@ class WindowReader:
         return matches
 
     def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
-        """Return by content the tail of its newest matching reference; contents without one are absent."""
+        """Return the tail of each content's newest matching reference, leaving out contents without any."""
         query = yield from self.restricted(query)
         wanted = {checksum.encode() for checksum in checksums}
         ways = yield from content_days.read_ways(query)
@@ -206,14 +207,14 @@ class WindowReader:
         batch_size: int,
         leaves_out_damaged: bool = False,
     ) -> Iterator[CommittedRun]:
-        """Yield every run that matches, newest first, after the reference tail `start_after`.
+        """Yield every matching run, newest first, after the reference tail `start_after`.
 
-        Raises CorruptRow for one that is damaged, or whose content is, unless these are left out.
+        Raises CorruptRow for a damaged run or content, unless these are left out.
         """
         (query,) = self.restrict([query])
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
-        # A zero byte makes the smallest key after another one, so that the range excludes `start_after`.
+        # A zero byte gives the smallest following key, so the range excludes `start_after`.
         if start_after:
             start = max(start, prefix + start_after + b"\x00")
         while True:
@@ -227,10 +228,10 @@ class WindowReader:
     def matching_runs(
         self, query: WindowQuery, tails: Sequence[bytes], *, leaves_out_damaged: bool = False
     ) -> Iterator[CommittedRun]:
-        """Yield the runs with these reference tails that match, in their order; see `runs`."""
+        """Yield the matching runs among those with these reference tails, in order; see `runs`."""
         query = self._requests.restrict(query)
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
-        # Which datasets a run touches is in its field map: those of a page are read together.
+        # The datasets of a run are in its field map; read the field maps of a page together.
         if leaves_out_damaged:
             committed = self._events.readable_runs(run_rows.read_run_rows(self._table, runs))
             readable = self._contents.load_readable({run.checksum for run in committed.values()})
@@ -240,14 +241,14 @@ class WindowReader:
             self._contents.load(run.checksum for run in committed.values())
         for tail in tails:
             run = committed.get(layout.parse_reference_tail(tail).run)
-            # References are hints: one with another start is left from a document that was replaced. The
+            # References are hints: a reference with another start remains from a replaced document. The
             # commit record is right, and the run has another reference with its valid start.
             if run and reference_tail_of(run) == tail and self._matches(query, run_rows.head_of(run)):
                 yield run
 
     def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> Reads[set[str]]:
-        """Return the contents of the runs with these reference tails, of matching runs only."""
-        # Run rows decide: the content of a run may differ from that of the hint that led to it.
+        """Return the contents of matching runs among those with these reference tails."""
+        # Run rows decide: a run's content may differ from the content in its hint.
         matches: set[str] = set()
         for begin in range(0, len(tails), BATCH_ROWS_MAX):
             heads = yield from self.matching_heads(query, tails[begin : begin + BATCH_ROWS_MAX])
@@ -257,9 +258,9 @@ class WindowReader:
     def referenced_heads(
         self, query: WindowQuery, tails: Iterable[bytes]
     ) -> Reads[dict[bytes, CommittedHead]]:
-        """Return by reference tail, in order, the committed heads of the runs of these tails that match.
+        """Return by reference tail, in order, the committed heads of the matching runs.
 
-        Without runs whose start is another one by now: these have another reference.
+        Leaves out runs whose start has changed, because they have another reference.
         """
         heads = yield from self.matching_heads(query, tails)
         return {
@@ -269,7 +270,7 @@ class WindowReader:
         }
 
     def matching_heads(self, query: WindowQuery, tails: Iterable[bytes]) -> Reads[dict[bytes, CommittedHead]]:
-        """Return the committed heads of the matching runs among these, by reference tail."""
+        """Return by reference tail the committed heads of the matching runs."""
         query = self._requests.restrict(query)
         keys = {tail: layout.run_row(*layout.parse_reference_tail(tail).run) for tail in tails}
         rows: dict[bytes, Row] = yield RowKeys(frozenset(keys.values()))
@@ -285,7 +286,7 @@ class WindowReader:
         return {tail: head for tail, head in heads.items() if self._has_dataset(query, head)}
 
     def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
-        """Return whether start and state of a commit record match the query, and its content its dataset."""
+        """Return whether a commit record matches the query by start, state, and its content's dataset."""
         return _in_window(query, head) and self._has_dataset(query, head)
 
     def _has_dataset(self, query: WindowQuery, head: CommittedHead) -> bool:
@@ -294,14 +295,14 @@ class WindowReader:
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
     def committed_runs(self, runs: Collection[RunKey]) -> dict[RunKey, CommittedRun]:
-        """Return committed runs. Those that are not recorded or not committed are left out."""
+        """Return committed runs, leaving out runs that are not recorded or not committed."""
         return self._events.committed_runs(run_rows.read_run_rows(self._table, runs))
 
     def runs_by_program(self, counted: Sequence[DayRuns]) -> Iterator[tuple[DayRuns, ProgramRun]]:
-        """Yield counted runs, of one program each, with the newest of them; sealed days first, in order.
+        """Yield counted runs, each of one program, with the newest run; sealed days come first, in order.
 
-        Seals contain programs. For other days run rows are read, and each run is yielded alone, unless purged
-        meanwhile. Raises DeadlineExceeded. What was yielded until then is valid.
+        Seals contain programs. For other days, run rows are read and each run is yielded alone, unless it was
+        purged meanwhile. Raises DeadlineExceeded, after which the runs yielded so far are valid.
         """
         for day_runs in counted:
             if day_runs.program:
@@ -313,9 +314,9 @@ class WindowReader:
             batch = unsealed[begin : begin + PROGRAM_RUNS]
             committed = self.committed_runs([run.key for run, _ in batch])
             for run, failed in batch:
-                # A run that was purged meanwhile is left out.
+                # Leave out a run that was purged meanwhile.
                 if run.key in committed:
-                    # With the start that was counted, should the run have moved since.
+                    # Use the counted start, because the run may have moved since.
                     counted_run = replace(committed[run.key].run, start_ms=run.start_ms)
                     yield DayRuns(b"", failed, [run], 1), counted_run
 
@@ -337,12 +338,12 @@ class WindowReader:
 
 
 def _with(checksums: Collection[bytes], ways: Iterable[bytes]) -> list[bytes]:
-    """Return the ways of these contents, in order."""
+    """Return the ways of the given contents, in order."""
     return [way for way in ways if calendars.split_way(way)[1] in checksums]
 
 
 def _without(checksums: Collection[str], ways: Sequence[bytes]) -> Sequence[bytes]:
-    """Return the ways of all contents but these, in order; the given list itself for no contents."""
+    """Return the ways of all other contents, in order; the list itself if no contents are given."""
     if not checksums:
         return ways
     return [way for way in ways if calendars.split_way(way)[1].decode() not in checksums]
@@ -354,15 +355,15 @@ def reference_tail_of(committed: CommittedRun) -> bytes:
 
 
 def _in_window(query: WindowQuery, head: CommittedHead) -> bool:
-    """Return whether a run starts in the window of the query, and did not fail unless such runs count."""
+    """Return whether a run starts in the query's window, and did not fail unless failed runs count."""
     return head.start_ms in query.window and (query.failed or not head.state.failed)
 
 
 def read_by_name(
     reads: BatchedReader, queries: Sequence[WindowQuery], read: Callable[[WindowQuery], Reads[T]]
 ) -> list[dict[Dataset, T]]:
-    """Return what is read for each query, by every name of its dataset, its own first. One step only."""
-    # The alias rows are read in one call with the first rows of the queries; most datasets have none.
+    """Return each query's result by name of its dataset, its own name first, without aliases of aliases."""
+    # Alias rows are read in one call with the first rows of the queries; most datasets have no alias.
     first: list[Reads[Any]] = [read(query) for query in queries]
     first.append(_read_aliases(query.dataset for query in queries))
     results: list[Any] = reads.run(first)
@@ -378,7 +379,7 @@ def read_by_name(
 
 
 def _read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
-    """Return the aliases of those datasets that have any, sorted, in one step only (decision 13)."""
+    """Return the sorted aliases of the datasets that have any, without aliases of aliases (decision 13)."""
     keys = {layout.alias_row(dataset): dataset for dataset in datasets}
     rows: dict[bytes, Row] = yield RowKeys(keys)
     return {keys[key]: layout.aliases_in(row) for key, row in rows.items()}

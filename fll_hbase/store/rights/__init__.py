@@ -1,1 +1,1 @@
-"""Views of a store: the part of it that one principal may see and change."""
+"""Views of a store: the part that one principal may see and change."""

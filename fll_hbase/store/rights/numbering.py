@@ -1,4 +1,4 @@
-"""Hidden datasets and programs of one answer, numbered in an order that does not depend on their names."""
+"""Numbering of hidden datasets and programs in one answer, in an order independent of their names."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ _COMPOSED = (
     RetentionReport,
     RunDetails,
 )
-"""Results whose members are compared one by one: their order may depend on labels."""
+"""Results whose members are compared one by one, because their order may depend on labels."""
 
 _COLLECTIONS = frozenset({tuple, list, set, frozenset})
 
 _LABELS_MAX = 50
-"""Labels of one part that it distinguishes."""
+"""Maximum of labels that one part distinguishes."""
 
 _ROUNDS_MAX = 4
-"""Refinements of the order; two labels that are alike after them look alike in the answer."""
+"""Maximum of refinements of the order; labels that are still equal look the same in the answer."""
 
 
 def begin_answer() -> None:
-    """Forget the numbers given in this thread: the next result is the first one of another answer."""
+    """Forget the numbers given in this thread, so that the next result begins another answer."""
     _names.set({})
 
 
 def number_hidden(result: T) -> T:
     """Return a result with each label of a hidden name replaced by `hidden <number>`; itself if it has none.
 
-    Labels of datasets and of programs are numbered apart, from 1, by what the result shows of them. Those
-    that earlier results of the same answer have keep their numbers.
+    Labels of datasets and of programs are numbered separately, from 1, by what the result shows of them.
+    Labels in earlier results of the same answer keep their numbers.
     """
     contexts = _Contexts()
     contexts.add(result)
@@ -93,7 +93,7 @@ def number_hidden(result: T) -> T:
 def number_in_order(labels: Iterable[str]) -> Mapping[str, str]:
     """Return the shown name, `hidden <number>`, of labels of one kind, numbered in order of appearance.
 
-    Those that earlier results of the same answer have keep their numbers.
+    Labels in earlier results of the same answer keep their numbers.
     """
     names = _names.get(None)
     if names is None:
@@ -107,18 +107,18 @@ def number_in_order(labels: Iterable[str]) -> Mapping[str, str]:
 
 
 class _Contexts:
-    """The parts of a result in which each label stands."""
+    """The parts of a result that contain each label."""
 
     def __init__(self) -> None:
         self.labels: dict[str, list[int]] = {}
-        """The numbers of the parts that have the label."""
+        """The numbers of the parts that contain each label."""
         self._parts: list[object] = []
         self._label_counts: list[int] = []
         self._single_label_texts: dict[int, str] = {}
-        """What the parts with one label show of it, which no rank changes."""
+        """The normalized text of each part with only one label; no rank changes it."""
 
     def add(self, value: object) -> None:
-        """Note each part of a result that has labels, with the labels in it; see `_parts`."""
+        """Note each part of a result that has labels, with its labels; see `_parts`."""
         for part in _parts(value):
             marked = [text for text in _texts(part) if MARK in text]
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
@@ -129,7 +129,7 @@ class _Contexts:
                     self.labels.setdefault(label, []).append(len(self._parts) - 1)
 
     def number(self, names: dict[str, str]) -> None:
-        """Add to `names` the shown name, `hidden <number>`, of each label that has none in it yet."""
+        """Add to `names` the shown name, `hidden <number>`, of each label that is not yet in it."""
         ranks = {label: _number(names.get(label, "")) for label in self.labels}
         for _ in range(_ROUNDS_MAX):
             refined = self._refine(ranks)
@@ -155,7 +155,7 @@ class _Contexts:
         return {label: order[_frozen(signature)] for label, signature in signatures.items()}
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
-        """Return what a part shows of a label. One text for all labels of a part with very many."""
+        """Return what a part shows of a label, or one text for all labels if the part has very many."""
         part = self._parts[number]
         if self._label_counts[number] == 1:
             if number not in self._single_label_texts:
@@ -163,7 +163,7 @@ class _Contexts:
             return self._single_label_texts[number]
         if self._label_counts[number] <= _LABELS_MAX:
             return repr(_normal(part, label, ranks)[0])
-        # A text for each label would cost the square of their number.
+        # Separate texts would cost the square of the number of labels.
         if number not in common:
             common[number] = repr(_normal(part, "", ranks)[0])
         return common[number]
@@ -180,7 +180,7 @@ def _kind(label: str) -> str:
 
 
 def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str, ...]]:
-    """Return a signature that can be a key: its list of texts as a tuple."""
+    """Return a hashable signature, with its list of texts as a tuple."""
     kind, rank, texts = signature
     return kind, rank, tuple(texts)
 
@@ -188,7 +188,7 @@ def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str,
 def _parts(value: object) -> Iterator[object]:
     """Yield the smallest parts of a result that show labels together, such as an edge or an operation."""
     if isinstance(value, Content):
-        # Not its field map, whose order is that of the labels; the operations say the same.
+        # Skip the field map, which is in label order and says the same as the operations.
         yield from value.operations
     elif isinstance(value, OperationGraph) and value.operations and not value.truncated:
         # Nodes and connections follow from the operations, unless a limit left some of them out.
@@ -249,8 +249,8 @@ def _texts(value: object) -> Iterator[str]:
 def _normal(value: object, label: str, ranks: Mapping[str, int]) -> tuple[object, bool]:
     """Return a value for comparison, with labels replaced by ranks, and whether it has any label.
 
-    `label` is replaced by `self`. The members of sets and mappings are sorted, and those members of a
-    sequence that have labels stand behind the others, sorted: they may be in the order of their labels.
+    `label` is replaced by `self`. The members of sets and mappings are sorted. In a sequence, members with
+    labels come last and are sorted, because they may be in label order.
     """
     if type(value) is str:
         return (_with_ranks(value, label, ranks), True) if MARK in value else (value, False)
@@ -297,20 +297,20 @@ def _replaced(value: Any, names: Mapping[str, str]) -> Any:
         return value
     if isinstance(value, (list, set, frozenset)) or type(value) is tuple:
         return type(value)(replaced)
-    # Dataclasses, structs and named tuples: all of their members in order.
+    # All members, in order, of dataclasses, structs and named tuples.
     return type(value)(*replaced)
 
 
 def _replaced_text(text: str, names: Mapping[str, str]) -> str:
     """Return a text with its labels replaced by names, between marks unless the whole text is a label."""
-    # The name of an operation keeps the mark, by which it is known to be hidden.
+    # The name of an operation keeps the mark, which identifies it as hidden.
     if text in names:
         return names[text]
     return _LABEL.sub(lambda match: f"{MARK}{names[match[0]]}{MARK_END}", text)
 
 
 def _replaced_lineage(lineage: DatasetLineage, names: Mapping[str, str]) -> DatasetLineage:
-    """Return the lineage with labels of its datasets replaced, without fields if either is hidden."""
+    """Return the lineage with the labels of its datasets replaced, without fields if either is hidden."""
     ends = _replaced(lineage.source, names), _replaced(lineage.destination, names)
     if is_hidden(lineage.source) or is_hidden(lineage.destination):
         return DatasetLineage(*ends)

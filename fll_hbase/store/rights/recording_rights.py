@@ -1,4 +1,4 @@
-"""Rights to record: on runs of programs, and on the datasets that these describe."""
+"""Rights to record runs of programs, and to describe the datasets of runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fll_hbase.runtime.errors import Forbidden, LineageError, RunIdConflict
 from fll_hbase.store.write.batching import RunInput, run_key_of
 
 _NAMED_MAX = 20
-"""Namespaces that an error names."""
+"""Maximum of namespaces that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ class RecordingRights:
         return self.principal.may(Role.STEWARD, namespace)
 
     def check_metadata(self, metadata: Iterable[DatasetMetadata]) -> list[DatasetMetadata]:
-        """Return metadata without datasets and tags of fields that the principal may not describe or put.
+        """Return metadata, leaving out datasets that the principal may not describe and tags it may not put.
 
-        These come with runs, as sources: a lineage is recorded without what it says of others' datasets.
+        Runs also describe others' datasets, as their sources. The lineage of such runs is recorded without
+        these descriptions.
         """
         return [
             replace(
@@ -54,8 +55,8 @@ class RecordingRights:
     def checked(self, run: RunInput, owner: ProgramRun | None) -> RunInput | LineageError:
         """Return a run as it may be recorded, without descriptions and types of others' sources.
 
-        `owner` is the stored run of that id. Returns Forbidden, or RunIdConflict for an id of somebody else's
-        run, which does not say whose.
+        `owner` is the stored run with that id. Returns Forbidden, or RunIdConflict if the run id belongs to
+        another principal's run, without naming the owner.
         """
         error: LineageError | None = self._missing_right(run)
         if error is None and owner is not None and not self.may_record(owner.namespace):
@@ -64,7 +65,7 @@ class RecordingRights:
             return error
         if isinstance(run, IncomingEvent):
             return self._permitted_event(run)
-        # Only what was found is replaced: of a run that is stored meanwhile the commit finds the owner.
+        # Replace only a run that was found here. If a run is stored meanwhile, the commit checks the owner.
         return replace(
             run,
             info=self._permitted_info(run.info),
@@ -88,7 +89,7 @@ class RecordingRights:
         )
 
     def _permitted_info(self, info: FieldLineageInfo) -> FieldLineageInfo:
-        """Return the lineage with others' sources unconfirmed, without types and descriptions of these."""
+        """Return the lineage with others' sources unconfirmed, and without their types and descriptions."""
         if all(self.may_record(source.namespace) for source in info.sources):
             return info
         checked = tuple(map(self._permitted_operation, info.operations))
@@ -96,7 +97,7 @@ class RecordingRights:
         return replace(info, operations=checked, checksum=checksums.checksum(checked))
 
     def _permitted_operation(self, operation: Operation) -> Operation:
-        """Return an operation; a READ of a source of others is unconfirmed, without types and description."""
+        """Return an operation; a READ of others' source is unconfirmed, without types and description."""
         if not isinstance(operation, Read) or self.may_record(operation.source.namespace):
             return operation
         outputs = tuple(replace(output, type="") for output in operation.outputs)
@@ -105,7 +106,7 @@ class RecordingRights:
     def _permitted_event(self, event: IncomingEvent) -> IncomingEvent:
         """Return an event, in new bodies, with others' sources unconfirmed.
 
-        These have no types, descriptions and aliases.
+        Others' sources have no types, descriptions and aliases.
         """
         lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
         mentions = tuple(self._permitted_mention(mention, lineage) for mention in lineage.mentions)
@@ -120,7 +121,7 @@ class RecordingRights:
         return run_events.make_event(event.run, event.event.time_ms, event.event.type, lineage, facts)
 
     def _permitted_mention(self, mention: DatasetMention, lineage: EventLineage) -> DatasetMention:
-        """Return a mention without aliases of others; of another's dataset only the names of fields stay."""
+        """Return a mention without others' aliases; others' dataset keeps only the names of its fields."""
         aliases = tuple(alias for alias in mention.aliases if self.may_record(alias[0]))
         if self.may_record(lineage.datasets[mention.dataset_index][0]):
             return msgspec.structs.replace(mention, aliases=aliases)
@@ -128,7 +129,7 @@ class RecordingRights:
         return msgspec.structs.replace(mention, aliases=(), fields=fields, description="")
 
     def _permitted_text(self, operations: str) -> str:
-        """Return the operations that an event carries, in their canonical form."""
+        """Return the operations that an event carries, as they may be recorded, in canonical form."""
         if not operations:
             return operations
         carried = event_operations.carried_operations(operations)
@@ -136,7 +137,7 @@ class RecordingRights:
 
 
 def run_id_in_use(run: str) -> RunIdConflict:
-    """Return the error for the id of a run that the principal may not know of."""
+    """Return the error for a run id that is in use, without revealing its owner."""
     return RunIdConflict(f"run id {run!r} is already in use; nothing was stored. Give the run another id")
 
 

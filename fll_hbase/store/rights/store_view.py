@@ -1,7 +1,7 @@
-"""A store as one principal sees it: the methods of LineageStore, without what is hidden from the principal.
+"""A store as one principal sees it: the methods of LineageStore, without anything hidden from the principal.
 
-What is read goes through VisibleTable and VisibleRuns, so that a method that is not listed here shows no
-hidden name either, only a label. The methods here number these labels and sort again by the numbers.
+All reads go through VisibleTable and VisibleRuns, so even methods that are not overridden here show a label
+instead of a hidden name. The methods here number these labels, and sort again by the numbers.
 """
 
 from __future__ import annotations
@@ -75,19 +75,19 @@ ResultT = TypeVar(
 )
 
 _DECISIONS_MAX = 10_000
-"""Namespaces of which it is cached whether the principal may read them."""
+"""Maximum of namespaces with a cached decision on whether the principal may read them."""
 
 
 class NumberedSummaryReader(FieldSummaryReader):
     """Reads summaries of windows as a principal sees them."""
 
     def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
-        """Return, sorted, the source fields of a field (backward) or the fields that are made of it."""
+        """Return, sorted, the source fields of a field (backward) or the fields derived from it."""
         result = number_hidden(super().related_fields(field, window, direction))
         return replace(result, fields=tuple(sorted(result.fields)))
 
     def summary(self, dataset: Dataset, window: Window, lineage: DatasetLineageResult) -> DatasetSummary:
-        """Return the summary of a dataset from its lineage of one hop, whose names are numbered already."""
+        """Return the summary of a dataset from its lineage of one hop, whose names are already numbered."""
         result = super().summary(dataset, window, lineage)
         return replace(result, incoming=_sorted(result.incoming), outgoing=_sorted(result.outgoing))
 
@@ -106,11 +106,11 @@ def _sorted(related: tuple[RelatedDataset, ...]) -> tuple[RelatedDataset, ...]:
 
 
 class VisibleTags(TagStore):
-    """Tags as a principal sees them who may not see all."""
+    """Tags as seen by a principal who may not see all of them."""
 
     def tags(self, *, start_after: str = "") -> Iterator[str]:
         """Yield the names of the tags that any visible field has, sorted, after `start_after`."""
-        # From the tags of visible fields: the index has the tags of hidden fields between these.
+        # Collect them from visible fields, because the tag index also has tags of hidden fields.
         names: set[str] = set()
         rows = self._table.scan(*ranges.prefix_range(layout.TAGS), columns=(layout.LIGHT,))
         for number, (key, row) in enumerate(rows):
@@ -122,21 +122,22 @@ class VisibleTags(TagStore):
 
 
 class PagePosition(NamedTuple):
-    """Where a page of runs begins: after a reference tail, and a number of hidden runs behind it."""
+    """The start of a page of runs: after a reference tail, and a number of hidden runs that follow it."""
 
     tail: bytes
     hidden: int
 
     @classmethod
     def parse(cls, start_after: bytes, *, hidden_max: int) -> PagePosition:
-        """Return the position of a `start_after`, which was validated; the number is at most `hidden_max`."""
+        """Return the position in a validated `start_after`, with at most `hidden_max` hidden runs."""
         tail, _, hidden = start_after.partition(HIDDEN_AFTER)
         return cls(tail, min(int(hidden or 0), hidden_max))
 
     def next_after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
-        """Return the position after a page that was read from this tail on and ends with a hidden run.
+        """Return the position after a page that began at this tail and ends with a hidden run.
 
-        It contains the id of no hidden run: it counts them from a visible run, or from their start.
+        The position does not contain ids of hidden runs. It counts them from a visible run, or from their
+        start.
         """
         start_ms = page.runs[-1].run.start_ms
         count = 0
@@ -154,7 +155,7 @@ class PagePosition(NamedTuple):
 
 
 class CheckedRetention(RetentionRequests):
-    """Counts and stores requests that the principal may make. `catalogue` is that of its view."""
+    """Counts and stores requests that the principal may make. `catalogue` belongs to the view."""
 
     def __init__(self, base: LineageStore, catalogue: Catalogue, principal: Principal) -> None:
         self._base = base.retention
@@ -163,17 +164,17 @@ class CheckedRetention(RetentionRequests):
         self._principal = principal
 
     def count(self, request: RetentionRequest) -> Affected:
-        """Return how many runs the request is about. Raises Forbidden, and NotFound as RetentionRequests."""
+        """Return how many runs the request affects. Raises Forbidden, and NotFound as RetentionRequests."""
         self._check(request)
         return self._base.count(request)
 
     def put(self, request: RetentionRequest) -> None:
-        """Store a request, durably. Raises Forbidden and NotFound."""
+        """Store a request durably. Raises Forbidden and NotFound."""
         self._check(request)
         self._base.put(request)
 
     def _check(self, request: RetentionRequest) -> None:
-        """Raise Forbidden without the role `admin` on all names of the dataset, or everywhere without one.
+        """Raise Forbidden without the role `admin` on all names of the dataset, or everywhere if it is None.
 
         Raises NotFound for a dataset that the principal may not see.
         """
@@ -182,7 +183,7 @@ class CheckedRetention(RetentionRequests):
             if not self._principal.may_everywhere(Role.ADMIN):
                 raise Forbidden("this needs the role `admin` on all namespaces; nothing was changed")
             return
-        # First: who may not see the dataset must not learn of it.
+        # Check visibility first: a principal who may not see the dataset must not learn that it exists.
         self._catalogue.require_dataset(dataset)
         if not all(self._principal.may(Role.ADMIN, name.namespace) for name in self._names(dataset)):
             raise Forbidden(
@@ -192,11 +193,11 @@ class CheckedRetention(RetentionRequests):
 
 
 def _no_sealer(sealer: DaySealer) -> None:
-    """Make no sealer: a view changes nothing of what is stored."""
+    """Create no sealer, because a view does not change stored data."""
 
 
 class StoreView(LineageStore):
-    """Queries and records as LineageStore does, on behalf of a principal. Threads may share it."""
+    """Queries and records like LineageStore, on behalf of a principal. Threads may share it."""
 
     def __init__(self, base: LineageStore, principal: Principal) -> None:
         self._base = base
@@ -220,7 +221,7 @@ class StoreView(LineageStore):
             contents=base.components.contents.for_view(
                 self._visible,
                 public_checksum=self._visible.public_checksum,
-                # Not the grants: what an earlier view of these has masked would be shown with its labels.
+                # Do not scope by grants: contents that an earlier view masked would show its labels.
                 scope=object(),
             ),
             make_sealer=_no_sealer,
@@ -232,14 +233,14 @@ class StoreView(LineageStore):
             self.tags = VisibleTags(self._visible, self.catalogue, clock=base.clock)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record the runs that the principal may record; others have Forbidden or RunIdConflict as result."""
+        """Record the runs that the principal may record; the others result in Forbidden or RunIdConflict."""
         checked = self._checked(runs)
         accepted = [run for run in checked if not isinstance(run, LineageError)]
         results = iter(self._base.record(accepted) if accepted else [])
         return [run if isinstance(run, LineageError) else _anonymous(run, next(results)) for run in checked]
 
     def record_one(self, run: RunInput) -> CommitResult:
-        """Record one run or event. Raises Forbidden and RunIdConflict, and else as `LineageStore`."""
+        """Record one run or event. Raises Forbidden and RunIdConflict, and other errors as `LineageStore`."""
         (checked,) = self._checked([run])
         if isinstance(checked, LineageError):
             raise checked
@@ -249,7 +250,7 @@ class StoreView(LineageStore):
             raise run_id_in_use(run_key_of(run).run) from error
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return for each run whether its id is in use, without the owner, else None. Raises Forbidden."""
+        """Return for each run a conflict if its id is in use, not naming the owner. Raises Forbidden."""
         checked = self._checked(runs)
         conflicts = self._base.find_conflicts(runs)
         listed: list[RunIdConflict | None] = []
@@ -261,11 +262,11 @@ class StoreView(LineageStore):
         return listed
 
     def may_read(self, namespace: str) -> bool:
-        """Return whether the principal may read what is in a namespace."""
+        """Return whether the principal may read a namespace."""
         return self._may_read(namespace)
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata of the datasets that the principal may describe; leave out others silently."""
+        """Put metadata of the datasets that the principal may describe; ignore other metadata silently."""
         self._base.put_metadata(self._rights.check_metadata(metadata))
 
     def may_tag(self, dataset: Dataset) -> bool:
@@ -273,7 +274,7 @@ class StoreView(LineageStore):
         return self._rights.may_tag(dataset.namespace)
 
     def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
-        """Return field lineage between datasets; a hidden one is shown once, without fields."""
+        """Return field lineage between datasets; a hidden dataset is shown once, without fields."""
         result = self._shown(super().lineage(dataset, window, **query))
         return replace(result, entries=sort_entries(result.entries))
 
@@ -284,7 +285,7 @@ class StoreView(LineageStore):
         return replace(result, checksums=tuple(dict.fromkeys(checksums.values())))
 
     def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
-        """Return every distinct derivation of the field as it is shown, with its runs."""
+        """Return every distinct derivation of the field, as shown, with its runs."""
         result = self._shown(super().field_derivations(field, window, **query))
         runs = self._shown_runs([run for item in result.derivations for run in item.runs])
         shown = (replace(item, runs=tuple(map(runs.__getitem__, item.runs))) for item in result.derivations)
@@ -319,11 +320,11 @@ class StoreView(LineageStore):
         return replace(result, stretches=tuple(stretches))
 
     def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
-        """Return how the derivations of the field, as they are shown, differ between two windows."""
+        """Return how the derivations of the field, as shown, differ between two windows."""
         return self._shown(super().diff(field, window, base, **query))
 
     def dataset_diff(self, dataset: Dataset, window: Window, base: Window, **query: Any) -> DatasetDiff:
-        """Return the fields whose derivations, as they are shown, differ between two windows."""
+        """Return the fields whose derivations, as shown, differ between two windows."""
         return self._shown(super().dataset_diff(dataset, window, base, **query))
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
@@ -340,7 +341,7 @@ class StoreView(LineageStore):
         return self._numbered_page(replace(page, runs=page.runs[first:], keys=page.keys[first:]))
 
     def namespace_runs(self, query: RunsQuery, **page: Any) -> RunsPage:
-        """Return a page of the runs of the programs of one namespace, or of all that may be read."""
+        """Return a page of the runs of one namespace's programs, or of all readable ones."""
         return self._numbered_page(super().namespace_runs(query, **page))
 
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
@@ -363,28 +364,28 @@ class StoreView(LineageStore):
         return self._with_public_checksum(self._numbered(super().run(run, namespace)))
 
     def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:
-        """Return the committed state of a run, with its content as it is shown. Raises NotFound."""
+        """Return the committed state of a run, with its content as shown. Raises NotFound."""
         details = super().run(run, namespace)
         shown = details, self._contents.content(details.committed.checksum)
         numbered, content = self._numbered(shown)
         return self._with_public_checksum(numbered), content
 
     def content(self, checksum: str) -> Content:
-        """Return a content by its checksum. Raises NotFound unless it is visible as a whole."""
+        """Return a content by its checksum. Raises NotFound unless it is fully visible."""
         if not self._visible.shows_whole(checksum):
             raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> returns the checksum of a run")
         return super().content(checksum)
 
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
-        """Return the details and the content of each run of a page, as they are shown."""
+        """Return the details and content of each run of a page, as shown."""
         shown = self._numbered(super().run_details(page))
         return [(self._with_public_checksum(details), content) for details, content in shown]
 
     def close(self) -> None:
-        """Change nothing: the store that this is a view of stays open."""
+        """Change nothing: the underlying store stays open."""
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
-        """Return each run as it may be recorded, or its error. One read for the owners of all run ids."""
+        """Return each run as it may be recorded, or its error, reading the owners of all run ids at once."""
         keys = [run_key_of(run) for run in runs]
         stored = run_owner.stored_rows(self._base.table, self._events_of_base, set(keys))
         owners = self._events_of_base.committed_runs(dict(stored.values()))
@@ -396,14 +397,14 @@ class StoreView(LineageStore):
         ]
 
     def _shown(self, result: ResultT) -> ResultT:
-        """Return a result with numbers for its labels; HIDDEN is a limit of it if any dataset is hidden."""
+        """Return a result with numbers for its labels, and HIDDEN as a limit if any dataset is hidden."""
         numbered = self._numbered(result)
         if numbered is result:
             return result
         return replace(numbered, truncated_by=tuple(sorted({*result.truncated_by, HIDDEN})))
 
     def _shown_runs(self, runs: Sequence[RunKey]) -> dict[RunKey, RunKey]:
-        """Return each run as it is shown: hidden ones by numbers, in their order, in place of ids."""
+        """Return each run as shown: hidden runs, in their order, have numbers in place of ids."""
         labels = self._visible_runs.hidden_labels(dict.fromkeys(runs))
         if not labels:
             return dict(zip(runs, runs, strict=True))
@@ -411,15 +412,15 @@ class StoreView(LineageStore):
         return {run: RunKey(names[labels[run]]) if run in labels else run for run in runs}
 
     def _numbered(self, result: T) -> T:
-        """Return a result with numbers for its labels, the same one if nothing in it is hidden."""
+        """Return a result with numbers for its labels; the same object if nothing is hidden."""
         has_hidden = self._visible.has_masked or self._visible_runs.has_hidden
         return number_hidden(result) if has_hidden else result
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
-        """Return a page with numbers for hidden programs, and the checksums that contents are shown with."""
+        """Return a page with public checksums, and numbers for hidden programs."""
         checksums = self._readable_checksums({listed.checksum for listed in page.runs})
         page = replace(page, runs=tuple(listed for listed in page.runs if listed.checksum in checksums))
-        # Nothing but the program of a listed run may be hidden.
+        # Only the program of a listed run may be hidden.
         has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)
         numbered = number_hidden(page.runs) if has_hidden else page.runs
         runs = (
@@ -431,7 +432,7 @@ class StoreView(LineageStore):
         return replace(page, runs=tuple(runs))
 
     def _readable_checksums(self, checksums: Collection[str]) -> dict[str, str]:
-        """Return the checksums that contents are shown with; a damaged content is left out."""
+        """Return the public checksums of contents, leaving out damaged contents."""
         try:
             return self._visible.public_checksums(checksums)
         except CorruptRow:
@@ -442,28 +443,28 @@ class StoreView(LineageStore):
             return shown
 
     def _with_public_checksum(self, details: RunDetails) -> RunDetails:
-        """Return a run with the checksum that its content is shown with."""
+        """Return a run with the public checksum of its content."""
         checksum = self._visible.public_checksum(details.committed.checksum)
         return replace(details, committed=details.committed._replace(checksum=checksum))
 
 
 def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
-    """Return whether the principal has a role in a namespace. With None, in all namespaces."""
+    """Return whether the principal has a role in a namespace, or in all namespaces for None."""
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
 
 
 def _with_shown_run(edge: ReachEdge, runs: Mapping[RunKey, RunKey]) -> ReachEdge:
-    """Return an edge with its last run as it is shown."""
+    """Return an edge with its last run as shown."""
     return edge._replace(span=edge.span._replace(last_run=runs[edge.span.last_run])) if edge.span else edge
 
 
 def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
-    """Return an item of a retention report with its programs sorted by the id of the program."""
+    """Return an item of a retention report with its programs sorted by program id."""
     programs = sorted(item.written.programs, key=lambda program: program.newest.program_id)
     return replace(item, written=WrittenField(tuple(programs)))
 
 
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
-    """Return a result; a RunIdConflict is replaced by one that does not name the owner of the run id."""
-    # Of a run that was stored since its owner was looked up.
+    """Return a result, replacing a RunIdConflict by one that does not name the owner of the run id."""
+    # Such a conflict comes from a run that was stored after its owner was looked up.
     return run_id_in_use(run_key_of(run).run) if isinstance(result, RunIdConflict) else result

@@ -1,4 +1,4 @@
-"""Runs as somebody sees them who may not see all namespaces: their programs, details and events."""
+"""Runs as seen without the right to read all namespaces: their programs, details and events."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row, Table, read_rows
 
 _NO_DIGESTS = ("0" * 32, "f" * 32)
-"""What is read for an id without events, in place of their bodies."""
+"""Digests that are read instead for an id without events, so that it takes the same reads."""
 
 _RUNS_MAX = 100_000
-"""Runs of which it is cached whether their program is visible."""
+"""Maximum of runs with a cached decision on whether their program is visible."""
 
 _CONTENTS_MAX = 100_000
-"""Contents of which it is cached what is visible."""
+"""Maximum of contents with a cached decision on what is visible."""
 
 
 class VisibleRuns(EventMerger):
-    """Reads runs with their programs hidden where `may_read` refuses the namespace. Threads may share it.
+    """Reads runs, hiding programs in namespaces that `may_read` refuses. Threads may share it.
 
-    The details, SQL and facts of a run are shown where its program and all of its datasets are visible: they
-    are texts that may contain any name. `table` is the whole table.
+    The details, SQL and facts of a run may contain any name. They are shown only if its program and all its
+    datasets are visible. `table` is the whole table.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class VisibleRuns(EventMerger):
         self._base = table
         self._may_read = may_read
         self.has_hidden = False
-        """Whether any program was hidden: before, no answer can have a label of one."""
+        """True once any program was hidden. While False, no answer can contain a label of a program."""
         self._shown: LRUCache[RunKey, bool] = LRUCache(_RUNS_MAX)
         self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
 
     def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
-        """Decode the committed state of run rows by run, as it is shown."""
+        """Decode the committed state of run rows by run, as shown."""
         committed = super().committed_runs(rows)
         seen = self._visibility({run.checksum for run in committed.values()})
         may_read = {name: self._may_read(name) for name in {run.run.namespace for run in committed.values()}}
@@ -63,13 +63,13 @@ class VisibleRuns(EventMerger):
         }
 
     def may_show(self, run: RunKey) -> bool:
-        """Return whether the run may be shown, or True if its key has no namespace and does not tell."""
+        """Return whether the run may be shown; True if its key has no namespace, which leaves it open."""
         return not run.namespace or self._may_read(run.namespace)
 
     def hidden_labels(self, runs: Collection[RunKey]) -> dict[RunKey, str]:
-        """Return for each run of a hidden program a label in place of its id, by run, in their order.
+        """Return, in order, a label in place of the id of each run with a hidden program.
 
-        One call for those whose key does not tell and that are not cached; a run that was deleted is hidden.
+        Makes one call for uncached runs whose keys have no namespace. A deleted run counts as hidden.
         """
         with self._lock:
             shown = {run: self._shown.get(run) for run in runs if not run.namespace}
@@ -84,13 +84,13 @@ class VisibleRuns(EventMerger):
         return {run: _label(run) for run in hidden}
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run as it is, or without program and details if its namespace may not be read."""
+        """Return a run unchanged, or without program and details if its namespace may not be read."""
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
     def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
         """Return a run of `rows_of_id`, or None if its program is hidden.
 
-        Then with the calls that an id without a run needs, whatever is cached.
+        For a hidden program, it makes the same calls as for an id without a run, whatever is cached.
         """
         if not run.namespace:
             namespace = self._namespace_of_row(run, row)
@@ -99,9 +99,9 @@ class VisibleRuns(EventMerger):
         return self._shown_details(self._details({run: row})).get(run)
 
     def _namespace_of_row(self, run: RunKey, row: Row) -> str:
-        """Return the namespace of the program of a run, "" for a row that does not tell, also a damaged one.
+        """Return the namespace of a run's program, or "" if the row does not contain it or is damaged.
 
-        At least one call, unless the namespace may be read.
+        Makes at least one call, unless the namespace may be read.
         """
         namespace = ""
         events: list[RunEvent] = []
@@ -117,9 +117,9 @@ class VisibleRuns(EventMerger):
         return namespace
 
     def _namespace_of_events(self, events: Sequence[RunEvent]) -> str:
-        """Return the namespace of the program of a run's sorted events, "" without any, in one call.
+        """Return the namespace of the program in a run's sorted events, "" without any, in one call.
 
-        The bodies are cached if the namespace may be read. Raises CorruptRow if one is missing or not a body.
+        Caches the bodies if the namespace may be read. Raises CorruptRow if a body is missing or invalid.
         """
         digests = {digest for event in events for digest in (event.lineage_digest, event.facts_digest)}
         keys = {layout.event_body_row(digest): digest for digest in digests or _NO_DIGESTS}
@@ -137,11 +137,11 @@ class VisibleRuns(EventMerger):
         return namespace
 
     def run_details(self, runs: Sequence[RunKey]) -> dict[RunKey, RunDetails]:
-        """Read runs, as they are shown; runs without a visible part are left out."""
+        """Read runs as shown, leaving out runs without a visible part."""
         return self._shown_details(super().run_details(runs))
 
     def _shown_details(self, details: Mapping[RunKey, RunDetails]) -> dict[RunKey, RunDetails]:
-        """Return the details of runs, as they are shown; runs without a visible part are left out."""
+        """Return the details of runs as shown, leaving out runs without a visible part."""
         seen = self._visibility({stored_run.committed.checksum for stored_run in details.values()})
         shown = {}
         for key, stored_run in details.items():
@@ -155,7 +155,7 @@ class VisibleRuns(EventMerger):
         return shown
 
     def _masked(self, run: ProgramRun, *, is_hidden: bool) -> ProgramRun:
-        """Return a run without its details, and without its program where that is hidden."""
+        """Return a run without its details, and without its program if that is hidden."""
         details = _state_details(run)
         if not is_hidden:
             return replace(run, details=details)
@@ -177,9 +177,10 @@ class VisibleRuns(EventMerger):
         return msgspec.structs.replace(facts, **hidden) if hidden else facts
 
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
-        """Return by checksum whether any, and whether all datasets of a content are visible; cached.
+        """Return by checksum whether any, and whether all datasets of a content are visible, through a cache.
 
-        (False, True) for a content without datasets, (False, False) for a missing content. Raises CorruptRow.
+        Returns (False, True) for a content without datasets, (False, False) for a missing content. Raises
+        CorruptRow.
         """
         with self._lock:
             visibility = {checksum: self._seen.get(checksum) for checksum in checksums}
@@ -191,11 +192,11 @@ class VisibleRuns(EventMerger):
             visibility[endpoints.checksum] = self._sees(endpoints)
         with self._lock:
             self._seen.update({checksum: seen for checksum, seen in visibility.items() if seen is not None})
-        # A content may be missing, see ContentMissing: of such a run nothing but its program is shown.
+        # A content may be missing, see ContentMissing. Its runs show only their program.
         return {checksum: seen or (False, False) for checksum, seen in visibility.items()}
 
     def _sees(self, endpoints: ContentEndpoints) -> tuple[bool, bool]:
-        """Return whether any and whether all datasets of a content are visible; all of none are."""
+        """Return whether any and whether all (even of no) datasets of a content are visible."""
         seen = [self._may_read(item.namespace) for item in {*endpoints.sources, *endpoints.destinations}]
         return any(seen), all(seen)
 
@@ -211,17 +212,17 @@ def _has_hidden_program(run: ProgramRun) -> bool:
 
 
 def _state_details(run: ProgramRun) -> str:
-    """Return the details of a run, as JSON text, with nothing but the time of its last event."""
+    """Return the details of a run as JSON text, with only the time of its last event."""
     details = json.loads(run.details) if run.details else {}
     return encode_details(lastEventTime=details.get("lastEventTime"))
 
 
 def _without_facts(details: RunDetails) -> RunDetails:
-    """Return a run without SQL, operations, facts and details, except for the time of its last event."""
+    """Return a run without SQL, operations, facts and details, except the time of its last event."""
     run = details.committed.run
     committed = details.committed._replace(run=replace(run, details=_state_details(run)))
     part = details.part and msgspec.structs.replace(details.part, sql="", operations="")
     if _has_hidden_program(run):
-        # What is shown of a run is numbered by what it shows.
+        # Remove the key: a run without a visible program is numbered only by what is shown of it.
         committed = committed._replace(key=RunKey(""))
     return RunDetails(committed, details.events, part, tuple(EventRunFacts() for _ in details.facts))

@@ -1,4 +1,4 @@
-"""A table as somebody sees it who may not see all namespaces: every reader of the store stands on it."""
+"""A table as seen without the right to read all namespaces; all readers of a view use it."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
 from fll_hbase.tables.base import Columns, StampedPut
 
 CACHE_BYTES = 4 * 2**20
-"""Size of the masked contents that are cached, of one view of several."""
+"""Maximum size of the masked contents that one view caches; a store may have several views."""
 
 _BYTES_PER_CELL = 200
-"""Memory of a cell without its column and its value, measured."""
+"""Memory of a cell without its column and value, as measured."""
 
 _DECISIONS_MAX = 10_000
-"""Namespaces whose decision, whether they may be read, is cached."""
+"""Maximum of namespaces with a cached decision on whether they may be read."""
 
 _SCAN_ROWS = 100
-"""Rows of the first scan of a range with a limit. Each further one reads twice as many."""
+"""Rows of the first scan of a range with a limit. Further scans each read twice as many."""
 
 _SCAN_ROWS_MAX = 5_000
 
 _SPANS_MAX = 8
-"""Ranges that a list of namespaces is read in: of more grants, those beside each other share one."""
+"""Maximum of ranges for reading lists of namespaces. Adjacent grants share a range if there are more."""
 
 _UNMASKED_MAX = 100_000
-"""Contents of which it is cached that nothing is hidden."""
+"""Maximum of contents cached as having nothing hidden."""
 
 _SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.CALENDARS, layout.PROPERTIES}
-"""Kinds of rows of no namespace, of which VisibleRuns shows what may be seen."""
+"""Kinds of rows without a namespace; VisibleRuns shows their visible parts."""
 
 _MASKED = {layout.CONTENTS, layout.ALIASES, layout.POLICIES}
-"""Kinds of rows of which a visible row is not shown as it is."""
+"""Kinds of rows whose visible rows are shown masked."""
 
 _STEWARDED = (layout.TAGS, layout.TAG_INDEX, layout.POLICIES)
 _ENDPOINTS = (layout.SOURCES, layout.DESTINATIONS)
@@ -55,7 +55,7 @@ _ENDPOINTS = (layout.SOURCES, layout.DESTINATIONS)
 
 @dataclass(frozen=True, slots=True)
 class MaskedContent:
-    """The row of a content as it is shown, and the checksum that it is shown with."""
+    """The row of a content as shown, and its public checksum."""
 
     row: Row
     checksum: str
@@ -64,10 +64,10 @@ class MaskedContent:
 class VisibleTable:
     """A table without the rows of hidden namespaces, and with masked contents. Threads may share it.
 
-    `may_read` decides by namespace, and what it allows matches one of `patterns`; `may_change` by the role
-    that a change needs and its namespace, None for all. Rows that belong to no namespace, such as run rows,
-    are as they are, but contents are masked and policies on hidden fields left out. Writes that `may_change`
-    refuses raise Forbidden.
+    `may_read` decides by namespace, and the namespaces that it allows must match one of `patterns`.
+    `may_change` decides by the role that a change needs and its namespace, None for all. Rows without a
+    namespace, such as run rows, are shown unchanged, except that contents are masked and policies on hidden
+    fields left out. Writes that `may_change` refuses raise Forbidden.
     """
 
     def __init__(
@@ -81,9 +81,10 @@ class VisibleTable:
         self._table = table
         self._may_read = may_read
         self._may_change = may_change
-        # Of namespaces as they stand in keys: a question asks for few of them, thousands of times.
+        # Keyed by escaped namespaces: a query checks a few of them thousands of times.
         self._reads = lru_cache(_DECISIONS_MAX)(lambda escaped: not escaped or may_read(unescape(escaped)))
-        # Hidden namespaces outside of these are not even skipped: how long that takes would tell of them.
+        # Hidden namespaces outside these ranges are not even skipped, because the time for that would reveal
+        # them.
         self._spans = namespaces.spans_of(patterns)
         size = -(-len(self._spans) // _SPANS_MAX)
         groups = [self._spans[begin : begin + size] for begin in range(0, len(self._spans), size or 1)]
@@ -93,18 +94,19 @@ class VisibleTable:
             CACHE_BYTES, getsizeof=lambda item: item[0]
         )
         self._unmasked: LRUCache[bytes, bool] = LRUCache(_UNMASKED_MAX)
-        # Apart from the rows: one that is too large, or evicted, must not be shown with its own checksum.
+        # Cached separately from the rows: a row that is too large, or evicted, must not show its own
+        # checksum.
         self._checksums: LRUCache[bytes, str] = LRUCache(_UNMASKED_MAX)
         self._lock = threading.Lock()
         self.has_masked = False
-        """Whether any content was masked: before, no answer can have a label of a dataset."""
+        """True once any content was masked. While False, no answer can contain a label of a dataset."""
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """Return the visible cells of one row, or {} for a hidden one."""
+        """Return the visible cells of one row, or {} if the row is hidden."""
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        """Return the visible cells of several rows by key, contents masked; hidden rows are left out."""
+        """Return the visible cells of several rows by key, masking contents and leaving out hidden rows."""
         kinds = {key[:2] for key in keys}
         if kinds <= _SHOWN_AS_THEY_ARE:
             return self._table.rows(keys, columns=columns)
@@ -120,7 +122,7 @@ class VisibleTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Iterate the visible rows of a range, with one seek for each hidden namespace in it."""
+        """Iterate over the visible rows of a range, with one seek for each hidden namespace in it."""
         namespace = _plain_namespace(start, stop)
         if namespace is None:
             return islice(self._scan(start, stop, columns, limit), limit)
@@ -129,7 +131,7 @@ class VisibleTable:
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the visible rows of each scan, in the order of `scans`."""
-        # A range within one namespace is read as it is, many in a call; others have to be sought through.
+        # Ranges within one namespace are read unchanged, many per call; others require seeks.
         namespaces_read = [_plain_namespace(scan.start, scan.stop) for scan in scans]
         is_visible = [escaped is not None and self._reads(escaped) for escaped in namespaces_read]
         read = iter(self._table.scan_many(list(compress(scans, is_visible))))
@@ -148,7 +150,7 @@ class VisibleTable:
         return []
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Put cells. Raises Forbidden, before anything is written, for a row that may not be changed."""
+        """Put cells. Raises Forbidden, before writing anything, if any of the rows may not be changed."""
         checked = [list(batch) for batch in batches]
         for put in (put for batch in checked for put in batch):
             role = Role.STEWARD if put.row.startswith(_STEWARDED) else Role.ADMIN
@@ -158,22 +160,23 @@ class VisibleTable:
         self._table.write(checked, sync=sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Raise Forbidden always: copies of a store do not run on behalf of a principal."""
+        """Raise Forbidden always, because copies of a store do not run on behalf of a principal."""
         raise Forbidden("a store is copied by `fll store copy` alone")
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Raise Forbidden always: nothing is deleted through a view."""
+        """Raise Forbidden always, because a view deletes nothing."""
         raise Forbidden("rows are deleted by jobs of the store alone")
 
     def close(self) -> None:
-        """Change nothing: the table belongs to the store that this is a view of."""
+        """Change nothing: the table belongs to the underlying store."""
 
     def shows_whole(self, checksum: str) -> bool:
-        """Return whether a content is stored and fully visible. One call, also for one that is not stored."""
+        """Return whether a content is stored and fully visible, always with one call, stored or not."""
         key = layout.content_row(checksum)
         if key in self._unmasked:
             return True
-        # Never from what is cached of masked ones: an answer without a call would tell that there is one.
+        # Do not use the cache of masked contents: an answer without a call would reveal that the content
+        # exists.
         row = self._table.get(key, columns=_ENDPOINTS)
         if not row or not self._sees_all(decode_endpoints(key, row)):
             return False
@@ -182,14 +185,14 @@ class VisibleTable:
         return True
 
     def public_checksum(self, checksum: str) -> str:
-        """Return the checksum that a content is shown with, see `public_checksums`."""
+        """Return the public checksum of a content, see `public_checksums`."""
         return self.public_checksums([checksum])[checksum]
 
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
-        """Return the checksums that contents are shown with, in one call for those that are not cached.
+        """Return the public checksums of contents, with one call for those that are not cached.
 
-        A fully visible or missing content keeps its own. Otherwise it is the checksum of the content as it is
-        shown, from which no name can be confirmed by guessing.
+        A fully visible or missing content keeps its own checksum. Any other content has the checksum of what
+        is shown, so that no name can be confirmed by guessing.
         """
         keys = {layout.content_row(checksum): checksum for checksum in checksums}
         unknown = [key for key in keys if key not in self._unmasked and key not in self._checksums]
@@ -200,18 +203,18 @@ class VisibleTable:
         return {name: shown[key] or name for key, name in keys.items()}
 
     def _forbidden(self, role: Role, namespace: str | None) -> Forbidden:
-        """Return the error of a missing role. It does not name a namespace that the principal may not see."""
+        """Return the error of a missing role, without naming a namespace that the principal may not see."""
         if namespace is not None and not self._may_read(namespace):
             return Forbidden("this name is already in use; nothing was changed. Choose another one")
         where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
         return Forbidden(f"this needs the role `{role.value}` on {where}; nothing was changed")
 
     def _is_visible(self, key: bytes) -> bool:
-        """Return whether a row may be shown: none of access, others by the namespace in their key."""
+        """Return whether a row may be shown, by the namespace in its key; access rows never are."""
         return self._reads(namespaces.escaped_namespace(key)) and not key.startswith(layout.ACCESS)
 
     def _shown(self, rows: Iterable[tuple[bytes, Row]], columns: Columns) -> Iterator[tuple[bytes, Row]]:
-        """Yield rows of visible keys as they are shown. Those without any shown cell are left out."""
+        """Yield visible rows as shown, leaving out rows without any shown cell."""
         for key, row in rows:
             if key.startswith(layout.CONTENTS):
                 shown = self._shown_content(key, row, columns)
@@ -227,19 +230,19 @@ class VisibleTable:
     def _scan(
         self, start: bytes, stop: bytes, columns: Columns, limit: int | None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Yield the visible rows of a range, by the ranges in which namespaces may be visible."""
+        """Yield the visible rows of a range, using the ranges in which namespaces may be visible."""
         head = namespaces.namespace_head(start, stop)
         if not head:
             yield from self._scan_range(start, stop, columns, limit)
             return
         name = start[len(head) :]
         spans = self._spans if start.startswith(layout.TAG_INDEX) else self._wide_spans
-        # Lists of namespaces seek them one by one: most spans are passed over.
+        # Lists of namespaces seek one namespace after another, so most spans are skipped.
         index = bisect(spans, (name,))
         index -= index > 0 and name < spans[index - 1][1]
         for first, last in spans[index : index + 1]:
             yield from self._scan_range(max(start, head + first), min(stop, head + last), columns, limit)
-        # Many grants are of namespaces without such rows: one call for all of them.
+        # Many grants are for namespaces without such rows: check all of them in one call.
         others = [(head + first, min(stop, head + last)) for first, last in spans[index + 1 :]]
         looks = [Scan(*part, columns, 1) for part in others if part[0] < stop]
         for look, rows in zip(looks, self._table.scan_many(looks) if looks else (), strict=True):
@@ -249,7 +252,7 @@ class VisibleTable:
     def _scan_range(
         self, start: bytes, stop: bytes, columns: Columns, limit: int | None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Yield the visible rows of a range, and skip hidden namespaces without reading them."""
+        """Yield the visible rows of a range, skipping hidden namespaces without reading them."""
         kind = start[:2]
         with_endpoints = _with_endpoints(columns) if kind == layout.CONTENTS else columns
         size = None if limit is None else min(limit, _SCAN_ROWS)
@@ -278,8 +281,8 @@ class VisibleTable:
         return self._may_read(layout.parse_alias(column).namespace)
 
     def _shows_policy(self, key: bytes, row: Row) -> bool:
-        """Return whether a policy is for tags, removed, or for a field in a readable namespace."""
-        # Not by its value, which may be damaged.
+        """Return whether a policy is on tags, removed, or on a field in a readable namespace."""
+        # Use the key rather than the value, which may be damaged.
         if namespace := layout.parse_policy(key)[1]:
             return self._may_read(namespace)
         if layout.POLICY not in row:
@@ -287,17 +290,17 @@ class VisibleTable:
         try:
             policy = policies.decode_policy(key, row[layout.POLICY].value)
         except CorruptRow:
-            # Its reader reports it. Its text is in no answer.
+            # Its reader reports the damage, without showing its text.
             return True
         return policy is None or policy.field is None or self._may_read(policy.field.dataset.namespace)
 
     def _changed_namespaces(self, put: Put) -> list[str | None]:
-        """Return the namespaces that a change concerns, or None for one that concerns all."""
+        """Return the namespaces that a change affects, with None for a change that affects all."""
         if not put.row.startswith(layout.POLICIES):
             return [namespaces.namespace_of(put.row)]
         if namespace := layout.parse_policy(put.row)[1]:
             return [namespace]
-        # A policy that is replaced or removed, also a hidden one, concerns the namespace of its field.
+        # Replacing or removing a policy, even a hidden one, affects the namespace of its field.
         stored = self._table.get(put.row, columns=(layout.POLICY,)).get(layout.POLICY)
         values = [put.value, *([stored.value] if stored else [])]
         decoded = (policies.decode_policy(put.row, value) for value in values)
@@ -305,7 +308,7 @@ class VisibleTable:
         return [None if field is None else field.dataset.namespace for field in fields]
 
     def _shown_content(self, key: bytes, row: Row, columns: Columns) -> Row:
-        """Return a content row as it is shown: itself if all its datasets are visible, else masked."""
+        """Return a content row as shown: itself if all its datasets are visible, else masked."""
         if key in self._unmasked:
             return _selected(row, columns)
         cached = self._cached(key)
@@ -329,7 +332,7 @@ class VisibleTable:
         return cached[1] if cached else None
 
     def _mask(self, key: bytes) -> MaskedContent:
-        """Read all operations of a content and return its row as it is encoded from the masked ones."""
+        """Read all operations of a content and return its row, encoded from the masked operations."""
         self.has_masked = True
         row = self._table.get(key, columns=(layout.HEAVY,))
         with in_row(key):
@@ -351,19 +354,19 @@ class VisibleTable:
 
 def _encode(info: FieldLineageInfo) -> Row:
     """Return the cells of the content row of a lineage, with stamps of 0."""
-    # The stamps of content rows are of no concern to readers.
+    # Readers of content rows ignore the stamps.
     return {put.column: Cell(put.value, 0) for put in content_rows.encode_content(info).data}
 
 
 def _with_endpoints(columns: Columns) -> Columns:
-    """Return columns with those of a content's endpoints added, unless `columns` selects these already."""
+    """Return columns plus the columns of a content's endpoints, unless `columns` already selects these."""
     if not columns or layout.LIGHT in columns:
         return columns
     return (*columns, *_ENDPOINTS)
 
 
 def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
-    """Return the cells of a row that `columns` selects: full names, or `family:`; all if it is empty."""
+    """Return the cells of a row that `columns` selects by full name or `family:`; all if it is empty."""
     if not columns:
         return dict(row)
     families = {column for column in columns if column.endswith(b":")}
@@ -376,9 +379,9 @@ def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
 
 
 def _plain_namespace(start: bytes, stop: bytes) -> bytes | None:
-    """Return the namespace of all keys of a range, as it stands there, if their rows are shown as they are.
+    """Return the escaped namespace of all keys of a range, if their rows are shown unchanged.
 
-    b"" for kinds of rows that belong to none, or None if there are several, or if rows are masked.
+    Returns b"" for row kinds without a namespace, and None if there are several or if rows are masked.
     """
     kind = start[:2]
     if kind in _SHOWN_AS_THEY_ARE:

@@ -1,1 +1,1 @@
-"""Rows of the store: what a run, a content, a tag or a calendar is in bytes."""
+"""Rows of the store: how runs, contents, tags and calendars are encoded as bytes."""

@@ -1,4 +1,4 @@
-"""The mark of a table whose calendars are complete; a table of an earlier release has none."""
+"""The mark of a table with complete calendars; a table of an earlier release has none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fll_hbase.tables import Put, Table
 
 def mark(table: Table) -> bool:
     """Mark a table without earlier rows, before its first reference; return whether it is marked."""
-    # Not any table: a repair records runs of an earlier release again, and may be interrupted.
+    # Do not mark just any table: a repair re-records runs of an earlier release, and may be interrupted.
     if not is_marked(table):
         return False
     if not _is_complete(table):
@@ -33,11 +33,11 @@ def is_marked(table: Table) -> bool:
     """Return whether a table has the mark of complete calendars, or needs none as it has no references."""
     if _is_complete(table):
         return True
-    # Not run rows: the first writer of a table puts one before the mark, and others may open the table then.
+    # Do not check run rows: the first writer puts one before the mark, and others may open the table then.
     prefixes = map(ranges.prefix_range, layout.REFERENCES)
     if not any(row for prefix in prefixes for row in table.scan(*prefix, limit=1)):
         return True
-    # Once more: another process may have put the mark, and then the first references, in between.
+    # Check again: another process may have put the mark and then its first references in between.
     return _is_complete(table)
 
 

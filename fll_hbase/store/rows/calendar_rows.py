@@ -1,8 +1,8 @@
 """Cells of ways and calendars, encoded and decoded by pure functions.
 
-A calendar says on which days a content ran. The token of a day is replaced by whoever is about to change
-its runs; the seal of the day counts them, and holds as long as its token is that of the day.
-docs/reference/row-keys.md defines the format, and why a seal is right.
+A calendar records on which days a content ran. Every change of a day's runs first replaces the day's token.
+The seal of the day counts its runs, and is valid as long as its token is the day's token.
+docs/reference/row-keys.md defines the format, and explains why seals are right.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedRun
 from fll_hbase.tables import CellKey, Put, Row
 
 INLINE_RUNS_MAX = 64
-"""Runs of a day that its seal lists; of more it has the first and the last ones, and the rest is in a cell
-of its own."""
+"""Maximum of a day's runs that its seal lists. With more, it has only the first and last ones, and another
+cell has the rest."""
 
 TOKEN_BYTES = 8
 
 
 class ContentDay(NamedTuple):
-    """A content on a day since 1970: what a token and a seal are about."""
+    """A content on a day since 1970, to which a token and a seal refer."""
 
     checksum: str
     day: int
 
     @property
     def row(self) -> bytes:
-        """Return the key of the calendar that has the day."""
+        """Return the key of the calendar that contains the day."""
         return calendars.calendar_row(self.checksum, calendars.period_of(self.day))
 
 
@@ -57,10 +57,10 @@ class SealedRun(NamedTuple):
 
 
 class DayRuns(NamedTuple):
-    """The runs of one program on a day that failed, or of those that did not, in the order of references.
+    """The failed runs, or the other runs, of one program on a day, in the order of references.
 
-    That is newest first, then by id. `program` is encoded by `encode_program`. `total` is how many runs there
-    are; of many, `runs` may be the newest and the oldest one alone.
+    That order is newest first, then by id. `program` is encoded by `encode_program`. `total` is the number of
+    runs. If there are many, `runs` may have only the newest and the oldest.
     """
 
     program: bytes
@@ -70,12 +70,12 @@ class DayRuns(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Return whether `runs` are all, not only the newest and the oldest one of many."""
+        """Return whether `runs` has all runs, not only the newest and the oldest of many."""
         return len(self.runs) == self.total
 
 
 class _Run(msgspec.Struct, array_like=True, frozen=True):
-    """A run in a seal; `is_scoped` is 1 if its id is unique in the namespace of the program alone."""
+    """A run in a seal; `is_scoped` is 1 if its id is unique only in the program's namespace."""
 
     start_ms: int
     run: str
@@ -83,14 +83,14 @@ class _Run(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _SharedRun(msgspec.Struct, array_like=True, frozen=True):
-    """A run in a seal whose id is unique in all namespaces: without the third member."""
+    """A run in a seal without the third member, because its id is unique in all namespaces."""
 
     start_ms: int
     run: str
 
 
 class _Part(msgspec.Struct, array_like=True, frozen=True):
-    """Runs of one program, failed or not, in a seal; `count` is 0 if `runs` are all."""
+    """Runs of one program, failed or not, in a seal; `count` is 0 if `runs` has all of them."""
 
     program: str
     failed: int
@@ -99,13 +99,13 @@ class _Part(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Cell(msgspec.Struct, array_like=True, frozen=True):
-    """The value of a seal: the token that it was put with, and runs by program."""
+    """The value of a seal: the day's token at that time, and runs by program."""
 
     token: str
     parts: list[_Part]
 
 
-# The constructor of a named tuple is a function in Python, and a seal has many runs.
+# Bypass the Python-level constructor of a named tuple, because a seal has many runs.
 _sealed_run: Callable[[tuple[int, str, str]], SealedRun] = partial(tuple.__new__, SealedRun)
 _decoder = msgspec.json.Decoder(_Cell)
 _encode = msgspec.json.Encoder().encode
@@ -122,12 +122,12 @@ def day_of_run(committed: CommittedRun) -> ContentDay:
 
 
 def touch_puts(days: Collection[ContentDay], token: bytes) -> list[Put]:
-    """Return the puts that give each of the days this token, so that no earlier seal of them holds."""
+    """Return the puts that give each day this token, which invalidates earlier seals."""
     return [Put(key.row, calendars.day_column(calendars.TOKEN, key.day), token) for key in days]
 
 
 def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterator[Put]:
-    """Yield the ways of a content in a period: one for each dataset that it reads or writes."""
+    """Yield the ways of a content in a period, one for each dataset that it reads or writes."""
     tail = calendars.way_tail(period, checksum)
     for prefix in _way_prefixes(endpoints):
         yield Put(check_key_length(prefix + tail), calendars.WAY, b"")
@@ -145,7 +145,7 @@ def day_cells(key: ContentDay) -> list[CellKey]:
 
 
 def encode_program(run: ProgramRun) -> bytes:
-    """Return the five names of a run's program, namespace first, escaped and joined, without id and start."""
+    """Return the five names of a run's program, escaped and joined, namespace first, without id and start."""
     names = (run.namespace, run.application, run.version, run.type, run.program)
     return SEPARATOR.join(map(escape, names))
 
@@ -160,9 +160,9 @@ def decode_program(value: bytes, run: SealedRun) -> ProgramRun:
 
 
 def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> list[Put]:
-    """Return the seal of a day whose runs of a content are these, with the token as read before them.
+    """Return the seal of a content's day with these runs; `token` must be read before the runs.
 
-    The starts of many runs are a second cell, which is left out if it would be too long.
+    The starts of many runs go into a second cell, which is left out if it would be too long.
     """
     parts = _parts(key.day, runs)
     row = key.row
@@ -183,7 +183,7 @@ def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> li
 
 
 def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
-    """Return the runs of a day by program and failure, with starts in milliseconds since its begin."""
+    """Return the runs of a day by program and failure, with starts in milliseconds since the day began."""
     by_program: dict[tuple[bytes, bool], list[SealedRun]] = {}
     for _, run, key in runs:
         listed = by_program.setdefault((encode_program(run), run.state.failed), [])
@@ -195,27 +195,27 @@ def _parts(day: int, runs: Iterable[CommittedRun]) -> list[_Part]:
 
 
 def _run(run: SealedRun) -> _Run:
-    """Return a run as a seal has it."""
+    """Return a run as it is stored in a seal."""
     if run.namespace:
         return _Run(run.start_ms, run.run, 1)
     return cast("_Run", _SharedRun(run.start_ms, run.run))
 
 
 def reference_order(run: SealedRun) -> tuple[int, bytes]:
-    """Return the key by which runs sort as references do: newest first, then by their segment."""
+    """Return the key that sorts runs like references: newest first, then by their segment."""
     return -run.start_ms, run_segment(run.run, run.namespace)
 
 
 def token_of(row: Row, day: int) -> bytes | None:
-    """Return the token of a day in a calendar row, None without any: then no run of the day is confirmed."""
+    """Return the token of a day in a calendar row, or None if no run of the day is confirmed."""
     cell = row.get(calendars.day_column(calendars.TOKEN, day))
     return None if cell is None else cell.value
 
 
 def sealed_day(row: Row, day: int, kind: bytes = calendars.SEAL) -> tuple[DayRuns, ...] | None:
-    """Return the runs of a day by program as its seal has them, or None if there is none that holds.
+    """Return the runs of a day by program from its seal, or None without a valid seal.
 
-    With the kind STARTS all runs are listed. Raises CorruptRow.
+    The kind STARTS lists all runs. Raises CorruptRow.
     """
     token = token_of(row, day)
     seal = row.get(calendars.day_column(kind, day))
@@ -230,7 +230,7 @@ def has_token(seal: bytes, token: bytes) -> bool:
 
 
 def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
-    """Return the runs of a day by program from the value of a seal, whatever its token. Raises CorruptRow."""
+    """Return the runs of a day by program from a seal's value, for any token. Raises CorruptRow."""
     try:
         cell = _decoder.decode(value)
     except msgspec.MsgspecError as error:
@@ -248,7 +248,7 @@ def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
 
 
 def _sealed_runs(part: _Part, begin_ms: int) -> list[SealedRun]:
-    """Return the runs of a part of a seal, whose day begins at `begin_ms`. Raises CorruptRow."""
+    """Return the runs of a part of a seal whose day begins at `begin_ms`. Raises CorruptRow."""
     namespaces = "", unescape(part.program.partition("|")[0].encode())
     return [
         _sealed_run((begin_ms + run.start_ms, run.run, namespaces[run.is_scoped > 0])) for run in part.runs

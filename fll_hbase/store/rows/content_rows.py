@@ -25,7 +25,7 @@ from fll_hbase.store.rows.run_rows import checked_put
 from fll_hbase.tables import Cell, Put, Row
 
 _TypesByField: TypeAlias = dict[Dataset, dict[str, set[str]]]
-"""By dataset and field the types that operations give, empty for none."""
+"""By dataset and field, the types from operations; an empty set if there is none."""
 
 _RANGES = re.compile(rb"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 
@@ -49,9 +49,9 @@ def encode_content(info: FieldLineageInfo) -> EncodedContent:
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the catalogue cells of a content: its datasets, fields, types and descriptions.
 
-    Of a source that is read unconfirmed there are none.
+    Unconfirmed sources have no catalogue cells.
     """
-    # Of this content alone, never merged with stored cells: the same in any order of arrival (decision 1).
+    # Use only this content, never stored cells, so that the order of arrival does not matter (decision 1).
     unconfirmed = {
         operation.source
         for operation in info.operations
@@ -72,7 +72,7 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 
 def _source_fields(info: FieldLineageInfo) -> _TypesByField:
-    """Return the fields that are read or used, with the types that READs give."""
+    """Return the fields that are read or used, with their types from READs."""
     fields: _TypesByField = {}
     for field in info.field_map.fields:
         fields.setdefault(field.dataset, {})[field.name] = set()
@@ -84,7 +84,7 @@ def _source_fields(info: FieldLineageInfo) -> _TypesByField:
 
 
 def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
-    """Return the fields that are written, with the types that their origins give."""
+    """Return the written fields, with their types from their origins."""
     types = {
         operation.name: {output.name: output.type for output in outputs_of(operation)}
         for operation in info.operations
@@ -94,7 +94,7 @@ def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
         if isinstance(operation, Write):
             written = fields.setdefault(operation.destination, {})
             for input_field in operation.inputs:
-                # An indirect input of a WRITE influences rows. It is not a field of the destination.
+                # An indirect input of a WRITE influences rows, and is not a field of the destination.
                 if input_field.influence is Influence.DIRECT:
                     type_ = types[input_field.origin].get(input_field.name, "")
                     written.setdefault(input_field.name, set()).add(type_)
@@ -102,7 +102,7 @@ def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
 
 
 def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
-    """Yield the catalogue and alias cells of metadata that is recorded without a run."""
+    """Yield the catalogue and alias cells of metadata recorded without a run."""
     row = layout.dataset_row(metadata.dataset)
     yield Put(row, layout.EXISTS, b"")
     yield from _description_puts(metadata.dataset, metadata.description)
@@ -112,8 +112,8 @@ def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
         yield from _type_puts(row, column, field.type, DatasetField(metadata.dataset, field.name))
     for tag in metadata.tags:
         yield Put(row, layout.declared_field_column(tag.field), b"")
-    # In the rows of both names, so that a query by either one reads one row (decision 13). The alias exists
-    # in the catalogue, too: otherwise a query for it would be answered by NotFound.
+    # Put the alias into the rows of both names, so that a query for either reads one row (decision 13). Also
+    # put it into the catalogue, or a query for it would raise NotFound.
     for alias in metadata.aliases:
         yield Put(layout.dataset_row(alias), layout.EXISTS, b"")
         yield Put(layout.alias_row(metadata.dataset), layout.alias_column(alias), b"")
@@ -151,7 +151,7 @@ def decode_ranges(cell: Cell, stop: int) -> Iterator[int]:
     following = 0
     for span in cell.value.decode().split(","):
         first, _, last = span.partition("-")
-        # Before the range is built: a corrupt cell must not exhaust memory.
+        # Check before building the range: a corrupt cell must not exhaust memory.
         if not following <= int(first) <= int(last or first) < stop:
             raise CorruptRow(f"{span!r} is not a range of the numbers of {stop} operations")
         following = int(last or first) + 1
@@ -159,8 +159,8 @@ def decode_ranges(cell: Cell, stop: int) -> Iterator[int]:
 
 
 def encode_ranges(bits: int) -> bytes:
-    """Return the numbers of the bits that are set as ranges: `0-2,7` for bits 0, 1, 2 and 7, or b"" for 0."""
-    # By a pattern over the binary digits: shifting a number of n bits n times would cost the square of n.
+    """Return the numbers of the set bits as ranges: `0-2,7` for bits 0, 1, 2 and 7, or b"" for 0."""
+    # Match the binary digits: shifting a number of n bits n times would take the square of n.
     digits = bin(bits)[:1:-1]
     spans = (match.span() for match in re.finditer("1+", digits))
     return ",".join(
@@ -169,7 +169,7 @@ def encode_ranges(bits: int) -> bytes:
 
 
 def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str, set[str]]) -> Iterator[Put]:
-    """Yield the catalogue cells of fields that are written (backward) or read (forward), with their types."""
+    """Yield the catalogue cells of written (backward) or read (forward) fields, with their types."""
     row = layout.dataset_row(dataset)
     for field, types in types_by_field.items():
         column = layout.field_column(direction, field)
@@ -179,7 +179,7 @@ def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str
 
 
 def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> Iterator[Put]:
-    """Yield the catalogue cell of a field's type, or none for an empty one. Raises TooLarge."""
+    """Yield the catalogue cell of a field's type; nothing if it is empty. Raises TooLarge."""
     if type_:
         typed_column = layout.typed_value_column(column, checksums.digest(type_.encode()))
         label = f"the type of field {field.name!r} of {field.dataset}"
@@ -187,7 +187,7 @@ def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> It
 
 
 def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
-    """Yield the catalogue cell of a dataset's description, or none for an empty one. Raises TooLarge."""
+    """Yield the catalogue cell of a dataset's description; nothing if it is empty. Raises TooLarge."""
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
         label = f"the description of {dataset}"
@@ -197,9 +197,10 @@ def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
 def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the cells of the content row. Raises TooLarge."""
     row = layout.content_row(info.checksum)
-    # Operations first: their TooLarge names the operation, which the client can split, and not the field map.
+    # Operations first: their TooLarge names an operation, which the client can split, instead of the field
+    # map.
     size = 0
-    # Operations of events may be none.
+    # Contents of events may have no operations.
     largest, largest_size = "", 0
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
@@ -225,15 +226,15 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
         ),
     )
     for column, value, subject in lists:
-        # The largest operation is what a client can divide, or record in a run of its own.
+        # Name the largest operation, because a client can split it, or record it in a separate run.
         yield checked_put(row, column, value, f"operation {largest!r} with the {subject}")
     yield from _graph_puts(row, info, size)
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
-    """Yield the graph of each field, or none if they exceed `size_bytes`, the size of the operations."""
+    """Yield the graph of each field, unless all together exceed `size_bytes`, the size of the operations."""
     graphs = list(_partial_graphs(info.operations))
-    # Each range takes a byte at least, so counting ranges rejects most dense graphs before they are encoded.
+    # Each range takes at least a byte, so counting ranges rejects most dense graphs before encoding them.
     if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:
         return
     encoded = {bits: encode_ranges(bits) for bits in {bits for *_, bits in graphs}}
@@ -243,7 +244,7 @@ def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator
 
 
 def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction, Dataset, str, int]]:
-    """Yield the fields whose graph does not have all operations, which readers assume without a cell."""
+    """Yield the fields whose graph lacks operations. Readers assume that all others have all operations."""
     all_operations = (1 << len(operations)) - 1
     sets = operations_by_field(operations)
     for direction, by_dataset in ((Direction.BACKWARD, sets.backward), (Direction.FORWARD, sets.forward)):
@@ -254,7 +255,7 @@ def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction
 
 
 def _count_spans(bits: int) -> int:
-    """Return the number of runs of successive bits that are set."""
+    """Return the number of runs of consecutive set bits."""
     return (bits & ~(bits << 1)).bit_count()
 
 

@@ -1,6 +1,6 @@
 """The field map of a content row, `d:m`, encoded and decoded by pure functions.
 
-docs/reference/row-keys.md defines the form, and form 1, which earlier releases wrote.
+docs/reference/row-keys.md defines the current form, and form 1 of earlier releases.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from fll_hbase.tables import Row
 T = TypeVar("T")
 
 FORM = "2"
-"""Version of the form of a content row, its `d:v`."""
+"""Version of the form of a content row, stored in `d:v`."""
 FORM_1 = "1"
-"""The older form, which is read and not written."""
+"""The older form, which is read but not written."""
 
 _SPANS = re.compile(r"([0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)?")
 
 
 def decode_field_map(row: Row) -> FieldMap:
-    """Return the field map of a content row, of either form. Raises CorruptRow, also without that cell."""
+    """Return the field map of a content row in either form. Raises CorruptRow, also without that cell."""
     try:
         data = json.loads(row[layout.FIELD_MAP].value)
         return _from_form_1(data) if isinstance(data["dropped"], list) else _from_json(data)
@@ -43,7 +43,7 @@ def encode_field_map(field_map: FieldMap) -> bytes:
 
 
 def encode_positions(positions: Sequence[int]) -> str:
-    """Return positions in their order as text, successive ones as a span: `5-7,0` is 5, 6, 7, 0."""
+    """Return positions in their order as text, consecutive ones as a span: `5-7,0` is 5, 6, 7, 0."""
     spans: list[list[int]] = []
     for position in positions:
         if spans and spans[-1][1] + 1 == position:
@@ -54,13 +54,13 @@ def encode_positions(positions: Sequence[int]) -> str:
 
 
 def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
-    """Return the positions in a text of `encode_positions`, in their order, or () for an empty text.
+    """Return the positions in a text from `encode_positions`, in their order, or () for an empty text.
 
-    Raises ValueError if any is not below `stop`, if there are more than `count_max`, or for another form.
+    Raises ValueError if a position is not below `stop`, for more than `count_max`, or for another form.
     """
     if not _SPANS.fullmatch(text):
         raise ValueError(f"{text[:200]!r} is not a list of positions")
-    # One more than there may be: a corrupt cell must not exhaust memory.
+    # Read at most one position more than allowed: a corrupt cell must not exhaust memory.
     positions = tuple(islice(_iter_positions(text, stop), count_max + 1))
     if len(positions) > count_max:
         raise ValueError(f"more than {count_max} positions")
@@ -68,10 +68,10 @@ def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]
 
 
 def _iter_positions(text: str, stop: int) -> Iterator[int]:
-    """Yield the positions in a text of spans. Raises ValueError for one of at least `stop`."""
+    """Yield the positions in a text of spans. Raises ValueError for a position that is not below `stop`."""
     for span in text.split(",") if text else ():
         first, _, last = span.partition("-")
-        # Before the range is built: a corrupt cell must not exhaust memory.
+        # Check before building the range: a corrupt cell must not exhaust memory.
         if int(last or first) >= stop:
             raise ValueError(f"{span!r} is beyond the last position, {stop - 1}")
         yield from range(int(first), int(last or first) + 1)
@@ -111,7 +111,7 @@ def _to_json(field_map: FieldMap) -> dict[str, Any]:
 
 
 def _set_to_json(field_set: FieldSet) -> list[str]:
-    """Return the four members of a set as texts of positions, without empty ones at the end."""
+    """Return the four members of a set as texts of positions, without trailing empty ones."""
     members = (field_set.direct, field_set.indirect, field_set.direct_sets, field_set.indirect_sets)
     texts = [encode_positions(positions) for positions in members]
     while texts and not texts[-1]:
@@ -150,7 +150,7 @@ def _from_json(data: dict[str, Any]) -> FieldMap:
 def _unknown_from_json(
     stated: list[tuple[int, list[int]]] | None, sources: Sequence[Dataset], destinations: Sequence[Dataset]
 ) -> StatedSources | None:
-    """Return the sources that are stated to be related in an unknown way, or None if the row states none."""
+    """Return the sources stated to be related in an unknown way, or None if the row states none."""
     if stated is None:
         return None
     return tuple(
@@ -169,7 +169,7 @@ def _copied_from_json(
 
 
 def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
-    # A set refers to earlier sets only. With a cycle, resolving it would not end.
+    # A set refers only to earlier sets, because resolving a cycle would not end.
     stops = (fields, fields, number, number)
     if len(texts) > len(stops):
         raise ValueError(f"a set has {len(texts)} members instead of {len(stops)}")
@@ -179,7 +179,7 @@ def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
 
 
 def _checked_number(number: Any, sets: Sequence[FieldSet]) -> int:
-    """Return `number` as it is. Raises IndexError if there is no set of this number."""
+    """Return `number` unchanged. Raises IndexError if no set has this number."""
     _item(sets, number)
     return int(number)
 
@@ -219,20 +219,20 @@ def _fields(data: dict[str, Any]) -> tuple[DatasetField, ...]:
 
 
 def _generated(data: dict[str, Any], destinations: Sequence[Dataset]) -> tuple[DatasetField, ...]:
-    """Return the fields that are made of no field, by destination. Raises IndexError."""
+    """Return the generated fields by destination. Raises IndexError."""
     return tuple(
         DatasetField(_item(destinations, index), name) for index, names in data["generated"] for name in names
     )
 
 
 def _from_form_1(data: dict[str, Any]) -> FieldMap:
-    """Read form 1, in which each set of fields is a hex number whose bit n is source field n."""
+    """Read form 1, in which each set of fields is a hex number whose bit n means source field n."""
     destinations = _destinations(data)
     fields = _fields(data)
     sets: dict[FieldSet, int] = {}
 
     def number_of(direct: str, indirect: str) -> int:
-        """Return the number of the set of these direct and indirect fields; add it if it is new."""
+        """Return the number of the set of these direct and indirect fields, adding it if it is new."""
         field_set = FieldSet(_bit_positions(direct, len(fields)), _bit_positions(indirect, len(fields)))
         return sets.setdefault(field_set, len(sets))
 
@@ -258,7 +258,7 @@ def _from_form_1(data: dict[str, Any]) -> FieldMap:
 
 
 def _bit_positions(text: str, stop: int) -> tuple[int, ...]:
-    """Return the bits that are set in a hex number. Raises ValueError if any is not below `stop`."""
+    """Return the positions of the set bits of a hex number. Raises ValueError if one is not below `stop`."""
     bits = int(text, 16)
     if bits < 0 or bits.bit_length() > stop:
         raise ValueError("a set has a bit for no field")

@@ -1,4 +1,4 @@
-"""Stored rows as people read them: kind, names, times and values decoded from keys, columns and cells."""
+"""Stored rows for users: kind, names, times and values decoded from keys, columns and cells."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.tables import Cell, Row
 
 Parts: TypeAlias = dict[str, Any]
-"""What a key names: texts, and times in milliseconds since 1970 in members that end with `Ms`."""
+"""Names in a key, as texts; members whose names end with `Ms` are times in milliseconds since 1970."""
 
 CELLS_MAX = 100
-"""Cells of one row that are shown; a dataset may have thousands of fields."""
+"""Maximum of cells shown per row; a dataset may have thousands of fields."""
 
 VALUE_CHARACTERS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell; `value` is decoded, and cut to VALUE_CHARACTERS_MAX; `is_readable` is False for raw bytes."""
+    """A cell; `value` is decoded, or raw unless `is_readable`, and cut to VALUE_CHARACTERS_MAX."""
 
     column: str
     value: str
@@ -40,7 +40,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A row with the first of its cells; `error` says why the key cannot be read, "" if it can."""
+    """A row with its first cells; `error` says why the key cannot be read, or is ""."""
 
     key: str
     kind: str
@@ -56,7 +56,7 @@ class RowView:
 
 
 def view_row(key: bytes, row: Row) -> RowView:
-    """Decode a row. Raises nothing: what cannot be decoded is shown as it is, and marked."""
+    """Decode a row. Raises nothing: parts that cannot be decoded are shown as they are, and marked."""
     error = ""
     parts: Parts = {}
     try:
@@ -68,12 +68,12 @@ def view_row(key: bytes, row: Row) -> RowView:
 
 
 def to_text(key: bytes) -> str:
-    """Return a key or column as text: escaped names are ASCII, any other byte is `\\xNN`."""
+    """Return a key or column as text: escaped names are ASCII, any other byte becomes `\\xNN`."""
     return key.decode("ascii", "backslashreplace")
 
 
 def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
-    """Return a cell with its value decoded and cut. If that fails, with its bytes as Python writes them."""
+    """Return a cell with its value decoded and cut, or its bytes as Python writes them if that fails."""
     heads = _VALUES.get(key[:2], {})
     decode = next((heads[head] for head in heads if column.startswith(head)), _text)
     is_readable = True
@@ -85,7 +85,7 @@ def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
 
 
 def _cut(text: str) -> str:
-    """Return a text, cut to VALUE_CHARACTERS_MAX characters with an ellipsis at the end if it is longer."""
+    """Return a text, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
     return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
 
 
@@ -105,7 +105,7 @@ def _run(key: bytes) -> Parts:
 
 
 def _run_parts(run: RunKey) -> Parts:
-    """Return the id of a run, and the namespace in which it is unique, if it is in one alone."""
+    """Return the id of a run, and its namespace if the id is unique in only that one."""
     return {"run": run.run} | ({"runNamespace": run.namespace} if run.namespace else {})
 
 
@@ -138,13 +138,13 @@ def _way(key: bytes) -> Parts:
 
 
 def _calendar(key: bytes) -> Parts:
-    """Return checksum and begin of the period in the key of a calendar. Raises CorruptRow."""
+    """Return checksum and start of the period in the key of a calendar. Raises CorruptRow."""
     checksum, period = calendars.parse_calendar(key)
     return {"checksum": checksum, "periodMs": _period_ms(period)}
 
 
 def _period_ms(period: int) -> int:
-    """Return the begin of a period in milliseconds since 1970."""
+    """Return the start of a period in milliseconds since 1970."""
     return period * calendars.PERIOD_DAYS * DAY_MS
 
 
@@ -224,7 +224,7 @@ def _text(value: bytes) -> str:
 
 
 def _names(value: bytes) -> str:
-    """Return escaped names of a program, joined by `|`, as text with spaces, or "" for no names."""
+    """Return escaped program names, joined by `|`, as text with spaces, or "" for no names."""
     return " ".join(unescape(name) for name in value.split(SEPARATOR)) if value else ""
 
 
@@ -240,9 +240,9 @@ def _commit(value: bytes) -> str:
 
 
 def _seal(value: bytes) -> str:
-    """Return a seal as text: for each program the number of runs, and the ids that it lists."""
+    """Return a seal as text: for each program, the number of runs and the listed ids."""
     texts = []
-    # Starts are shown nowhere, so that any day will do.
+    # Starts are not shown, so any day will do.
     for part in calendar_rows.decode_seal(value, 0):
         ids = " ".join(run.run for run in part.runs)
         texts.append(f"{part.total}{' failed' if part.failed else ''} of {_names(part.program)}: {ids}")
@@ -250,7 +250,7 @@ def _seal(value: bytes) -> str:
 
 
 def _json(value: bytes) -> str:
-    """Return a value as it is stored. Raises CorruptRow if it is not JSON."""
+    """Return a value unchanged. Raises CorruptRow if it is not JSON."""
     try:
         msgspec.json.decode(value)
     except msgspec.DecodeError as error:
@@ -272,7 +272,7 @@ _VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
     },
     layout.EVENT_BODIES: {layout.EVENT_BODY: _json},
 }
-"""Decoders of values by kind of row and the beginning of the column; all other values are text.
+"""Decoders of values by row kind and beginning of the column; all other values are text.
 
-Values of tags and policies are JSON, or empty if removed: text shows both.
+Values of tags and policies are JSON, or empty if removed, and both can be shown as text.
 """

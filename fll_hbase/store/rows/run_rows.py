@@ -1,4 +1,4 @@
-"""Cells of a run: its run row, references and row of the run index, encoded and decoded by pure functions.
+"""Cells of a run, encoded and decoded by pure functions: run row, references and row of the run index.
 
 docs/reference/row-keys.md defines the format. Contents are in `content_rows`.
 """
@@ -26,16 +26,16 @@ from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row, Table, read_rows
 
 _FIELDS_BEFORE_DETAILS = 8
-"""Number of separators at which a value is split: the details after them are JSON and may contain more."""
+"""Number of separators at which a value is split; the JSON details that follow may contain more of them."""
 
 _STATES = {state.value.encode(): state for state in State}
 
 CELL_BYTES_MAX = 8 * 2**20
-"""Longest value of a cell. HBase rejects cells of about 10 MiB, and with one every row of its batch."""
+"""Maximum length of a value. HBase rejects cells of about 10 MiB, together with all rows of the batch."""
 
 
 class CommittedRun(NamedTuple):
-    """The committed state of a run: its content, the run as its row describes it, and where it is stored."""
+    """The committed state of a run: its content, the run as its row describes it, and its key."""
 
     checksum: str
     run: ProgramRun
@@ -63,8 +63,8 @@ def head_of(committed: CommittedRun) -> CommittedHead:
 
 
 def encode_head(head: CommittedHead) -> bytes:
-    """Return the commit value of a run recorded by events: without names, which are read from its events."""
-    # With names in each commit record and reference a run would need half as much space again (decision 12).
+    """Return the commit value of a run recorded by events, without names, which are read from its events."""
+    # With names in each commit record and reference, a run would need 50 % more space (decision 12).
     return b"%b|%d|%b" % (head.checksum.encode(), head.start_ms, head.state.value.encode())
 
 
@@ -82,7 +82,7 @@ def encode_run(committed: CommittedRun) -> bytes:
 
 
 def decode_run(key: RunKey, value: bytes) -> CommittedRun:
-    """Decode what `encode_run` encoded. Raises CorruptRow for any other bytes."""
+    """Decode a value from `encode_run`. Raises CorruptRow for any other bytes."""
     try:
         checksum, start, state, *names = value.split(SEPARATOR, _FIELDS_BEFORE_DETAILS)
         details = names.pop().decode() if len(names) == _FIELDS_BEFORE_DETAILS - 2 else ""
@@ -120,20 +120,20 @@ def is_head_only(value: bytes) -> bool:
 
 
 def read_run_rows(table: Table, runs: Iterable[RunKey]) -> dict[RunKey, Row]:
-    """Read the rows of runs in one call; return them by run, without those that do not exist."""
+    """Read the rows of runs in one call; return the existing ones by run."""
     keys = {layout.run_row(*run): run for run in sorted(set(runs))}
     return read_rows(table, keys, columns=(layout.LIGHT,))
 
 
 def document_put(row: bytes, number: int, value: bytes) -> Put:
     """Return the cell of one document; the column has its number and the digest of its value."""
-    # Two writers that choose the same number at once put two cells: neither undoes the other.
+    # If two writers choose the same number at once, they put two cells, and neither overwrites the other.
     return Put(row, layout.document_column(number, checksums.digest(value)), value)
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Return the document of the highest number and digest, or None without any. Raises CorruptRow."""
-    # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
+    """Return the document with the highest number and digest, or None without any. Raises CorruptRow."""
+    # Numbers have a fixed width in hex, followed by digests, so the greatest column is the latest.
     latest = max([column for column in row if column.startswith(layout.DOCUMENT)], default=None)
     if latest is None:
         return None
@@ -144,7 +144,7 @@ def latest_document(row: Row) -> LatestDocument | None:
 
 
 def stored_document(key: bytes, row: Row, value: bytes) -> Put:
-    """Return the put that repeats the latest document of a run row with this value, which is there."""
+    """Return the put that repeats the latest stored document of a run row with this value."""
     column = max(
         column for column, cell in row.items() if column.startswith(layout.DOCUMENT) and cell.value == value
     )
@@ -152,7 +152,7 @@ def stored_document(key: bytes, row: Row, value: bytes) -> Put:
 
 
 def document_values(row: Row) -> list[bytes]:
-    """Return the values of all documents of a run row, the lowest number first."""
+    """Return the values of all documents of a run row, lowest number first."""
     return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]
 
 
@@ -169,22 +169,22 @@ def input_count(row: Row) -> int:
 def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
     """Return the count under which `value` becomes the valid commit record of a run row.
 
-    That is the number of `inputs` of the row. If a record has that count or a greater one, it is the greatest
-    count of all records, or one more if a record of that count has another value.
+    The count is `inputs`, unless a record already has that count or more. Then it is the greatest count of
+    all records, plus one if a record with that count has another value.
     """
     counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
     # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
-    # would hide every later one (decision 15, found by simulation).
+    # would hide every later record (decision 15, found by simulation).
     count = max(counts.values(), default=0)
     if count < inputs:
         return inputs
-    # The same value needs no new count: a re-commit of an unchanged row puts the same cell again.
+    # An equal value needs no new count: a re-commit of an unchanged row puts the same cell again.
     agreed = all(row[column].value == value for column in counts if counts[column] == count)
     return count if agreed else count + 1
 
 
 def is_finished(row: Row) -> bool:
-    """Return whether the valid commit record of a run row counts all of its inputs."""
+    """Return whether the valid commit record of a run row counts all its inputs."""
     column = commit_column_of(row)
     return column is not None and _count_in(column) >= input_count(row)
 
@@ -215,7 +215,7 @@ def event_body_put(digest: str, body: bytes) -> Put:
 
 
 def commit_put(row: bytes, count: int, value: bytes) -> Put:
-    """Return the commit record of `value`; the one with the greatest count is valid."""
+    """Return the commit record of `value`; the record with the greatest count is valid."""
     return Put(row, layout.commit_column(count, checksums.digest(value)), value)
 
 
@@ -227,17 +227,17 @@ def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
 
 def commit_column_of(row: Iterable[bytes]) -> bytes | None:
     """Return the column of the valid commit record, or None if no commit of the run has completed."""
-    # The run is in another row by now, and has its commit record there.
+    # A repair moved the run to another row, which has its commit record.
     if layout.MOVED in row:
         return None
-    # Fixed-width hex again: the greatest column has the greatest count.
+    # Counts also have a fixed width in hex, so the greatest column has the greatest count.
     return max([column for column in row if column.startswith(layout.COMMIT)], default=None)
 
 
 def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> list[Put]:
     """Return one reference for each dataset that the run read or wrote; `program` is the value."""
     run = committed.run
-    # One cell for each content: a later document of the run adds a cell and hides none.
+    # Each content has its own cell, so a later document of the run adds a cell and hides none.
     column = reference_column(committed.checksum, failed=run.state.failed)
     tail = layout.reference_tail(run.start_ms, *committed.key)
     return [
@@ -254,14 +254,14 @@ def _reference_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
 
 
 def reference_column(checksum: str, *, failed: bool) -> bytes:
-    """Return the column that a run's references have: of its content, and of failed or other runs."""
+    """Return the column of a run's references, by content, and by whether the run failed."""
     return (layout.FAILED_REFERENCE if failed else layout.REFERENCE) + checksum.encode()
 
 
 def encode_program(run: ProgramRun) -> bytes:
-    """Return application, version, type and program of a run, escaped and joined: the value of references."""
+    """Return application, version, type and program of a run, escaped and joined, as value of references."""
     names = run.application, run.version, run.type, run.program
-    # The runs of a program repeat them. Those that clients send may be long, and many.
+    # Runs of a program repeat these names. Long names are not cached, because clients may send many.
     is_short = sum(map(len, names)) <= CACHED_CHARACTERS_MAX
     return _joined_names(names) if is_short else SEPARATOR.join(map(escape, names))
 
@@ -307,5 +307,5 @@ def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
-    """Return one put for each cell, the last one of it, in the order in which cells first appear."""
+    """Return the last put of each cell, in the order in which cells first appear."""
     return list({(put.row, put.column): put for put in puts}.values())

@@ -1,4 +1,4 @@
-"""Cells of tags: those of the tags of a field, and the index that lists fields by tag.
+"""Cells of tags: the tags of each field, and the index that lists fields by tag.
 
 docs/reference/row-keys.md defines the format.
 """
@@ -17,11 +17,11 @@ from fll_hbase.store.rows.run_rows import checked_put
 from fll_hbase.tables import Batch, Cell, Put, Row
 
 REMOVED = b""
-"""The value of a tag that was removed. Writers delete nothing: a delete would hide a later put on HBase."""
+"""The value of a removed tag. Writers delete nothing, because on HBase a delete would hide a later put."""
 
 
 class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at"}):
-    """The value of a cell; empty members are left out."""
+    """The value of a cell, without empty members."""
 
     at_ms: int
     by: str = ""
@@ -29,12 +29,12 @@ class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "
 
 
 def tag_batches(tags: list[FieldTag]) -> list[Batch]:
-    """Return the puts of tags, the index first: a reader of the index finds every tag. Raises TooLarge."""
+    """Return the puts of tags, the index first, so that its readers find every tag. Raises TooLarge."""
     return [[index_put(tag) for tag in tags], [_tag_put(tag) for tag in tags]]
 
 
 def index_put(tag: FieldTag) -> Put:
-    """Return the cell of the index that lists the field of a tag under this tag."""
+    """Return the index cell that lists the field of a tag under this tag."""
     return Put(layout.tag_index_row(tag.tag, tag.field), layout.TAGGED, b"")
 
 
@@ -44,7 +44,7 @@ def removal(field: DatasetField, tag: str) -> Put:
 
 
 def decode_tags(key: bytes, row: Row) -> Iterator[FieldTag]:
-    """Yield the tags of a row that are not removed; ignore columns of another kind. Raises CorruptRow."""
+    """Yield the remaining tags of a row, ignoring columns of another kind. Raises CorruptRow."""
     with in_row(key):
         field = layout.parse_tagged_field(key)
         for column, cell in row.items():
@@ -54,7 +54,7 @@ def decode_tags(key: bytes, row: Row) -> Iterator[FieldTag]:
 
 
 def decode_tag(field: DatasetField, column: bytes, cell: Cell) -> FieldTag | None:
-    """Return the tag of a field in one cell, or None for a removed one. Raises CorruptRow."""
+    """Return the tag of a field in one cell, or None if it was removed. Raises CorruptRow."""
     tag = layout.parse_tag(column)
     if cell.value == REMOVED:
         return None

@@ -1,4 +1,4 @@
-"""Batches of a commit pass: the inputs of each run that are written together, and the order of documents."""
+"""Batches of a commit pass: the inputs of each run written together, and the order of documents."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fll_hbase.store.rows import run_rows
 from fll_hbase.store.rows.run_rows import CommittedRun
 
 RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN = 2_000, 250
-"""Runs of one pass. A longer call is split into several, not below the minimum where they run in parallel."""
+"""Runs per pass. A longer call is split, into passes of at least the minimum if they run in parallel."""
 
 RunInput: TypeAlias = RecordedRun | IncomingEvent
-"""What is recorded: a whole run, or one OpenLineage event of a run."""
+"""An input to record: a whole run, or one OpenLineage event of a run."""
 
 
 @dataclass(slots=True)
 class SequenceOffset:
-    """Index among the stored documents of a run at which a sequence begins; -1 until its row was read."""
+    """Index in a run's stored documents at which a sequence begins; -1 until its row is read."""
 
     index: int = -1
 
@@ -30,8 +30,8 @@ class SequenceOffset:
 class DocumentSequence:
     """The values of all documents of one run in a call, and the position of one of them.
 
-    All documents of the sequence share one offset, so a document that repeats an earlier one of the same call
-    is not mistaken for a resend.
+    All documents of a sequence share one offset. A document that repeats an earlier one of the same call is
+    therefore not mistaken for a resend.
     """
 
     values: Sequence[bytes]
@@ -39,26 +39,26 @@ class DocumentSequence:
     offset: SequenceOffset = field(default_factory=SequenceOffset)
 
     def is_suffix_of(self, stored: Sequence[bytes]) -> bool:
-        """Return whether the stored documents end with this one and those that follow it in the call.
+        """Return whether the stored documents end with this one and its followers in the call.
 
-        Then this document is a resend. `stored` are the document values of the run row, oldest first.
+        If so, this document is a resend. `stored` has the document values of the run row, oldest first.
         """
         starts = self._suffix_starts(stored)
-        # Set once, by the first document of the call: those that follow find the cells of those before them,
-        # and an equal document among these is not a resend.
+        # The first document of the call sets the offset. Later ones find the cells of their predecessors, and
+        # an equal document among these is not a resend.
         if self.offset.index < 0:
             self.offset.index = max(0, min(starts, default=len(stored)) - self.position)
-        # A suffix, not equality with the latest document: a call that was cut off anywhere can be sent again.
+        # Compare a suffix, not the latest document, so that an interrupted call can be sent again.
         return any(start >= self.offset.index + self.position for start in starts)
 
     def _suffix_starts(self, stored: Sequence[bytes]) -> list[int]:
-        """Return the indexes in `stored` from which to its end it equals this document and its followers."""
+        """Return the indexes from which on `stored` equals this document and its followers."""
         following = self.values[self.position :]
         lengths = range(1, min(len(stored), len(following)) + 1)
         return [
             len(stored) - length
             for length in lengths
-            # The first document alone rules out most lengths; comparing all slices would cost the square.
+            # The first document rules out most lengths; comparing all slices would take quadratic time.
             if stored[-length] == following[0] and list(stored[-length:]) == list(following[:length])
         ]
 
@@ -67,8 +67,8 @@ class DocumentSequence:
 class RunBatch:
     """Inputs of one run that one pass writes together: one document, or any number of events.
 
-    `positions` are their indexes in the call. A document that shares the call with others of its run carries
-    their sequence.
+    `positions` are their indexes in the call. A document carries its sequence if the call has several
+    documents of its run.
     """
 
     run: RunKey
@@ -83,12 +83,12 @@ def single_batch(run_input: RunInput) -> RunBatch:
 
 
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
-    """Yield rounds, lists of batches that contain no run twice. Each has to end before the next one begins.
+    """Yield rounds: lists of batches without repeated runs. Each round must end before the next begins.
 
     Documents of one run are in consecutive rounds, in order. Events of one run are in one batch, unless a
-    document of that run is between them.
+    document of that run comes between them.
     """
-    # Order matters within a run only, and among its documents only: a merge of events does not depend on it.
+    # Order matters only among the documents of a run: a merge of events does not depend on it.
     keys = [run_key_of(run_input) for run_input in inputs]
     sequences = _document_sequences(inputs, keys)
     for groups in _rounds(inputs, keys):
@@ -101,15 +101,15 @@ def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
 
 
 def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Sequence[RunBatch]]:
-    """Split a round into passes, of which `parallel` run at a time, in any order."""
-    # Where writers take turns each pass is one of them, and others wait for as long as it takes.
+    """Split a round into passes, which may run in any order, `parallel` at a time."""
+    # If writers take turns, each pass is one turn, for which the others wait.
     per_thread = -(-len(batches) // parallel) if parallel > 1 else RUNS_PER_PASS_MIN
     runs = min(max(per_thread, RUNS_PER_PASS_MIN), RUNS_PER_PASS_MAX)
     return [batches[start : start + runs] for start in range(0, len(batches), runs)]
 
 
 def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[RunKey, list[int]]]:
-    """Return rounds of positions by run. Each input is in the earliest round that keeps its run's order."""
+    """Return rounds of positions by run, with each input in the earliest round that keeps its run's order."""
     rounds: list[dict[RunKey, list[int]]] = []
     last_round: dict[RunKey, int] = {}
     for position, (run_input, run) in enumerate(zip(inputs, keys, strict=True)):
@@ -122,7 +122,7 @@ def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[Run
         ):
             positions.append(position)
             continue
-        # A document determines its number from the row (step 1), so the one before it has to be stored.
+        # A document takes its number from the row (step 1), so its predecessor must be stored first.
         last_round[run] = number + 1
         if number + 1 == len(rounds):
             rounds.append({})
@@ -131,13 +131,13 @@ def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[Run
 
 
 def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> Mapping[int, DocumentSequence]:
-    """Return by position each document's place among several of its run in this call."""
+    """Return, by position, the sequence of each document whose run has several documents in this call."""
     if len(set(keys)) == len(keys):
         return {}
     documents: dict[tuple[RunKey, ProgramId | None], list[tuple[int, RecordedRun]]] = {}
     for position, (run_input, run) in enumerate(zip(inputs, keys, strict=True)):
         if isinstance(run_input, RecordedRun):
-            # Documents of another program are refused, so a row has none of them between its own.
+            # Documents of another program are refused, so none is stored between a program's own documents.
             program = None if run_input.replaces_others else run_input.run.program_id
             documents.setdefault((run, program), []).append((position, run_input))
     sequences: dict[int, DocumentSequence] = {}
@@ -147,7 +147,7 @@ def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> M
             offset = SequenceOffset()
             for position, document in numbered:
                 value = _document_value(document)
-                # A repeated value adds no cell, and neither does one that is refused as too large.
+                # A repeated value adds no cell, nor does a value that is refused as too large.
                 if value and value != (values[-1] if values else b""):
                     values.append(value)
                 sequences[position] = DocumentSequence(values, max(len(values) - 1, 0), offset)
@@ -155,7 +155,7 @@ def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> M
 
 
 def _document_value(document: RecordedRun) -> bytes:
-    """Return the value of a document in its cell, or b"" for one that is too large for a cell."""
+    """Return the value of a document in its cell, or b"" if it is too large for a cell."""
     try:
         return run_rows.encode_run(CommittedRun(document.info.checksum, document.run, run_key_of(document)))
     except TooLarge:

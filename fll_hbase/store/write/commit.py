@@ -1,10 +1,10 @@
 """The commit protocol: how runs become rows that survive crashes and concurrent writers.
 
-The steps are those of docs/reference/row-keys.md, "How rows are written", which also says why their
-order is safe: contents (sets of operations, shared by runs) first, then the cells of documents and events,
-then ways, days and references, last the commit record. Each batch is visible before the next one is put. At
-the end the run row is read again, and a pass starts over if it was changed. A pass is one attempt of steps 2
-to 6. Methods with an argument `rejections` add the errors of runs to it, by run id.
+The steps, and why their order is safe, are in docs/reference/row-keys.md, "How rows are written". Contents
+(sets of operations, shared by runs) are put first, then the cells of documents and events. Ways, days and
+references follow, and the commit record is last. Each batch is visible before the next one is put. At the end
+the run row is read again, and the pass starts over if it has changed. A pass is one attempt of steps 2 to 6.
+Methods with an argument `rejections` add the errors of runs to it, by run id.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from fll_hbase.store.write.refresh import ContentRefresher, WayWriter, way_puts
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
-"""Passes after which step 6 gives up with StoreUnavailable."""
+"""Maximum of passes before step 6 gives up with StoreUnavailable."""
 
 
 class RunCommitter:
     """Commits runs to a table. Threads may share it.
 
     `clock` returns milliseconds since 1970. Content older than half of `grace_ms` is put again, and a pass
-    that takes longer than that starts over.
+    that takes longer than half of it starts over.
     """
 
     def __init__(self, table: Table, events: EventMerger, *, clock: Callable[[], int], grace_ms: int) -> None:
         self._table = table
         self._events = events
         self._clock = clock
-        # Half for the age of content at the start of a pass, half for the pass itself: together the grace
-        # period, within which garbage collection deletes nothing.
+        # Half for the age of content at the start of a pass, half for the pass itself. Together this is the
+        # grace period, within which garbage collection deletes nothing.
         self._pass_max_ms = grace_ms // 2
         self._refresher = ContentRefresher(table, lifetime_ms=grace_ms // 2)
         self._has_former_runs = True
@@ -70,15 +70,15 @@ class RunCommitter:
         """Record runs and events in order; return one result or error for each.
 
         A run whose result is an error is not visible to queries. Re-sending the last documents of a run in
-        the same order is idempotent. Raises StoreUnavailable: then any input may be stored.
+        the same order is idempotent. Raises StoreUnavailable, after which any input may be stored.
         """
         if len(inputs) == 1:
-            # The usual call, of clients that record run by run: there is nothing to order.
+            # Usually clients record one run at a time, so there is nothing to order.
             return list(self._record([single_batch(inputs[0])]).values())
         results: dict[int, CommitResult | LineageError] = {}
         for batches in split_into_rounds(inputs):
-            # As passes of different processes, those of different runs need no order: while one waits for
-            # the table, another one is computed (decision 22).
+            # Passes with different runs need no order, like passes of other processes. While one waits for
+            # the table, another is computed (decision 22).
             parallel = self._table.parallel_calls
             passes = split_into_passes(batches, parallel=parallel)
             for pass_results in map_in_threads(self._record, passes, threads_max=parallel):
@@ -88,11 +88,11 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns the errors of runs where that is impossible. Raises StoreUnavailable.
+        Returns an error for each run where that is impossible. Raises StoreUnavailable.
         """
         rejections: Rejections = {}
         self._ways.forget()
-        # A pass computes one commit record for each run, so no run may be in it twice.
+        # A pass computes one commit record per run, so no run may be in it twice.
         runs = sorted(set(runs))
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
             self._commit_runs(
@@ -101,9 +101,9 @@ class RunCommitter:
         return rejections
 
     def move(self, rows: Mapping[RunKey, Row]) -> Rejections:
-        """Put runs of an earlier release where this one stores them, given with their former rows.
+        """Move runs of an earlier release, given with their former rows, to their current rows.
 
-        Returns the errors of those where that is impossible. Raises StoreUnavailable; repeating is safe.
+        Returns an error for each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
         rejections: Rejections = {}
         runs = [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
@@ -117,7 +117,7 @@ class RunCommitter:
         pending: dict[RunKey, PendingRun] = {}
         for batch in batches:
             try:
-                # Sizes are checked before step 1: HBase rejects the whole batch of a cell that is too long.
+                # Check sizes before step 1: HBase rejects the whole batch if one cell is too long.
                 pending[batch.run] = pending_run(batch)
             except TooLarge as error:
                 rejections[batch.run] = error
@@ -136,19 +136,19 @@ class RunCommitter:
         """Commit each run or reject it, in passes. Raises StoreUnavailable after PASSES_MAX of them."""
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
-            # Those that a repair moved start again, in the other row.
+            # Runs that a repair moved start again in their other row.
             moved = [run for run in pending if run.is_moved]
             pending = [run for run in pending if not run.is_moved]
             for run in moved:
                 run.store_in(run.run)
             pending += self._read_current_state(moved, rejections) if moved else ()
-            # A document of a run id of another program costs the read of step 1 and nothing else.
+            # A document whose run id belongs to another program ends here, after the read of step 1.
             if not pending:
                 return
-            # Before step 2 reads ages, and not again until the next pass: the grace period limits the sum of
-            # an age at the beginning and the duration of the pass.
+            # Take the time once, before step 2 reads ages: the grace period limits the sum of an age at the
+            # beginning and the duration of the pass.
             began_ms = self._clock()
-            # Step 2: contents and event bodies that are missing, or could be deleted during this pass.
+            # Step 2: contents and event bodies that are missing, or that could be deleted during this pass.
             contents = self._refresher.contents_to_put(
                 {run.run: run.info for run in pending}, began_ms, rejections
             )
@@ -160,9 +160,9 @@ class RunCommitter:
                 self._put_content_and_cells(pending, contents, bodies, began_ms)
                 pending = self._commit(pending, began_ms, rejections)
             except _DeadlineExceeded:
-                # Start over at step 2, not 1: cells that are not in the row yet are still in `run.cells`, and
-                # step 4 reads the row again anyway. Those that were in the row are put again: uncommitted,
-                # they may be older than the grace period by now, and be deleted at any time.
+                # Start over at step 2, not 1: cells that are not yet in the row are still in `run.cells`, and
+                # step 4 reads the row again anyway. Cells already in the row are put again: uncommitted cells
+                # may now be older than the grace period, and be deleted at any time.
                 for run in pending:
                     run.put_again()
             report_pass(pending)
@@ -173,17 +173,17 @@ class RunCommitter:
         )
 
     def _read_current_state(self, runs: Sequence[PendingRun], rejections: Rejections) -> list[PendingRun]:
-        """Read the run rows (step 1) and set `cells` of each run to those that its row does not have yet.
+        """Read the run rows (step 1) and set `cells` of each run to the cells that its row lacks.
 
-        Adds a rejection for a run whose row cannot be read, whose input is too large, or that is of another
-        program. Returns the runs without a rejection, in their order.
+        Adds a rejection for a run with an unreadable row, with too large an input, or of another program.
+        Returns the other runs, in their order.
         """
         former = {
             run.run: layout.run_row(*run.former) for run in runs if self._has_former_runs and run.former
         }
         keys = [*(run.key for run in runs), *former.values()]
         if self._has_former_runs:
-            # In each pass of a table of an earlier release, else in the first one of a process.
+            # For a table of an earlier release in each pass, otherwise in the first pass of a process.
             keys.append(calendars.MARK_ROW)
         rows = self._table.rows(keys, columns=(layout.LIGHT,))
         if self._has_former_runs:
@@ -207,20 +207,21 @@ class RunCommitter:
     ) -> None:
         """Put catalogue, contents, event bodies and the cells of the run rows, in this order (step 3).
 
-        Then no `cells` are left in the runs. Raises _DeadlineExceeded; batches that were put before it stay.
+        Empties the `cells` of the runs. Raises _DeadlineExceeded; batches already put stay.
         """
         batches: list[Batch] = []
         if contents or bodies:
             batches += _content_batches(contents, _catalogue_puts_of_events(pending, bodies))
             batches.append([run_rows.event_body_put(digest, body) for digest, body in bodies.items()])
-        # Content before the run row's cell: any writer can then complete the run (decision 2).
+        # Put content before the run row's cell, so that any writer can then complete the run (decision 2).
         batches.append([put for run in pending for put in run.cells])
         if any(batches):
-            # Step 5 writes with Sync.NOW, which makes these durable, too: one flush for a pass (decision 4).
+            # Step 5 writes with Sync.NOW and makes these durable, too, so a pass has only one flush (decision
+            # 4).
             self._table.write(self._until_deadline(batches, began_ms), sync=Sync.LATER)
-        # As of the beginning: the clock now could be later than the engine's timestamps of the cells.
+        # Note the beginning, because the clock may now be later than the engine's timestamps of the cells.
         self._refresher.note_put((*(content.endpoints.checksum for content in contents), *bodies), began_ms)
-        # Only after the write: a pass that exceeds its deadline before this has to put the same cells again.
+        # Clear cells only after the write: a pass that exceeds its deadline must put the same cells again.
         for run in pending:
             if run.bodies:
                 self._events.cache_bodies(run.bodies)
@@ -229,7 +230,7 @@ class RunCommitter:
     def _commit(
         self, pending: Sequence[PendingRun], began_ms: int, rejections: Rejections
     ) -> list[PendingRun]:
-        """Run steps 4 to 6; return the runs whose pass must start over, none if all are done.
+        """Run steps 4 to 6; return the runs whose pass must start over.
 
         Adds the rejections of steps 4 and 5. Raises _DeadlineExceeded.
         """
@@ -245,8 +246,8 @@ class RunCommitter:
         ready, again = _split_by_content(pending, endpoints, rejections)
         days = {calendar_rows.day_of_run(run.committed) for run in ready if run.committed}
         new_ways = self._ways.ways_to_put(days, began_ms)
-        # Step 5. References before commit records: a committed run can always be found, and no seal holds of
-        # a day that it joins or leaves.
+        # Step 5. Put references before commit records, so that a committed run can always be found. New
+        # tokens invalidate the seals of each day that a run joins or leaves.
         touched = days.union(*(run.former_days for run in ready))
         batches: list[Batch] = [
             *(_content_batches(contents) if contents else ()),
@@ -258,20 +259,20 @@ class RunCommitter:
             [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
             *([marks] if (marks := [put for run in ready for put in run.last_puts()]) else ()),
         ]
-        # With the default Sync.NOW: the runs are durable before they are acknowledged.
+        # The default Sync.NOW makes the runs durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
         self._refresher.note_put((content.endpoints.checksum for content in contents), began_ms)
         self._ways.note_put(new_ways, began_ms)
-        # Step 6 of the runs that are committed; the others start over in any case.
+        # Step 6 for the committed runs; the others start over in any case.
         return moved + again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Read the run rows again and set commit record and former days of each run (step 4).
+        """Read the run rows again and set the commit record and former days of each run (step 4).
 
-        Adds a rejection for a run whose row cannot be read or whose record is too large to store.
+        Adds a rejection for a run with an unreadable row, or whose record is too large to store.
         """
-        # Two concurrent writers both put their cells before this read, so at least one sees both cells; the
-        # other one starts over in step 6.
+        # Concurrent writers put their cells before this read, so at least one of two writers sees both cells.
+        # The other one starts over in step 6.
         for run, row in self._run_rows(pending):
             try:
                 run.compute_commit(row, self._events)
@@ -279,13 +280,13 @@ class RunCommitter:
                 rejections[run.run] = error
             else:
                 run.former_days = set(filter(None, map(_committed_day, run.counted_in(row))))
-                # Its cells, which were put before the mark or are put again, are in the other row then.
+                # If moved, the run's cells are in the other row, or are put again there.
                 run.is_moved = layout.MOVED in row
 
     def _endpoints(self, pending: Sequence[PendingRun]) -> dict[str, ContentEndpoints]:
-        """Return the endpoints of the contents to commit, by checksum; missing contents are left out.
+        """Return the endpoints of the contents to commit by checksum, leaving out missing contents.
 
-        Raises CorruptRow if the content row of another writer's document cannot be read.
+        Raises CorruptRow for an unreadable content row of another writer's document.
         """
         infos = {
             info.checksum: info
@@ -297,8 +298,8 @@ class RunCommitter:
             checksum: ContentEndpoints(checksum, info.sources, info.destinations)
             for checksum, info in infos.items()
         }
-        # The latest document may be another writer's, whose datasets only its content row names. It is read
-        # each time and never cached: this pass did not refresh it, so it may be deleted at any time.
+        # The latest document may be another writer's, and only its content row names its datasets. Read that
+        # row each time, without a cache: this pass did not refresh it, so it may be deleted at any time.
         others = {run.committed.checksum for run in pending if run.committed} - endpoints.keys()
         if not others:
             return endpoints
@@ -310,9 +311,10 @@ class RunCommitter:
         return endpoints
 
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:
-        """Return those of the runs that start over: with new inputs or a deleted content (step 6).
+        """Return the runs that start over because of new inputs or a deleted content (step 6).
 
-        All of them if the pass took more than half of the grace period. Missing contents count as not fresh.
+        Returns all runs if the pass took more than half of the grace period. Forgets that missing contents
+        were fresh.
         """
         content_keys = {
             layout.content_row(run.committed.checksum): run.committed.checksum
@@ -320,12 +322,12 @@ class RunCommitter:
             if run.committed
         }
         rows = self._table.rows([*(run.key for run in ready), *content_keys], columns=(layout.LIGHT,))
-        # A missing content that is still cached as fresh would not be put in the next pass.
+        # The next pass would not put a missing content that is still cached as fresh.
         missing = {checksum for key, checksum in content_keys.items() if key not in rows}
         for checksum in missing:
             self._refresher.forget(checksum)
             self._ways.forget()
-        # Checked once more, since the last batch of step 5 itself may have taken too long (decision 15).
+        # Check again, since the last batch of step 5 may itself have taken too long (decision 15).
         late = self._late(began_ms)
         return [
             run
@@ -333,40 +335,39 @@ class RunCommitter:
             if late
             or run.committed is None
             or run.committed.checksum in missing
-            # Writers delete nothing and cells are named by digest, so an equal count is an unchanged row.
+            # Writers delete nothing and cells are named by digest, so an equal count means an unchanged row.
             or run_rows.input_count(rows.get(run.key, {})) != run.input_count
         ]
 
     def _until_deadline(self, batches: Iterable[Batch], began_ms: int) -> Iterator[Batch]:
-        """Yield the batches; raises _DeadlineExceeded before the first one for which the pass is too old."""
-        # A generator, since Table.write consumes one batch at a time: the clock is checked right before each.
-        # Checking at the end only does not help a process that paused for hours and dies next (decision 15).
+        """Yield the batches. Raises _DeadlineExceeded before the first one for which the pass is too old."""
+        # A generator, because Table.write takes one batch at a time: the clock is checked right before each.
+        # A check only at the end would not help if a process pauses for hours and then dies (decision 15).
         for batch in batches:
             if self._late(began_ms):
                 raise _DeadlineExceeded
             yield batch
 
     def _late(self, began_ms: int) -> bool:
-        """Return whether a pass that began at `began_ms` took longer than a pass may take."""
+        """Return whether a pass that began at `began_ms` has exceeded its maximum duration."""
         return self._clock() - began_ms > self._pass_max_ms
 
     def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
-        """Yield each run with its stored row, or {} for a new run; the rows are read in one call."""
+        """Yield each run with its stored row, or {} for a new run, reading all rows in one call."""
         pending = list(pending)
-        # One call for all runs of the pass, not a round trip for each.
         rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
         for run in pending:
             yield run, rows.get(run.key, {})
 
 
 class _DeadlineExceeded(Exception):
-    """Raised when a pass took more than half of the grace period. It starts over."""
+    """Raised when a pass took more than half of the grace period; the pass starts over."""
 
 
 def _restrict_to(
     pending: Iterable[PendingRun], contents: Iterable[EncodedContent], bodies: Mapping[str, bytes]
 ) -> tuple[list[EncodedContent], dict[str, bytes]]:
-    """Return the contents and event bodies that the pending runs need; rejected runs need none."""
+    """Return the contents and event bodies that pending runs need, but none needed only by rejected runs."""
     checksums = {run.info.checksum for run in pending if run.info is not None}
     digests = {digest for run in pending for digest in run.bodies}
     return (
@@ -378,9 +379,9 @@ def _restrict_to(
 def _split_by_content(
     pending: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints], rejections: Rejections
 ) -> tuple[list[PendingRun], list[PendingRun]]:
-    """Return the runs to commit, and those that start over because their latest content was deleted.
+    """Return the runs to commit, and the runs that start over because their latest content was deleted.
 
-    The latter get their own document in `cells` once more. One that has none is added to `rejections`.
+    Runs that start over get their own document in `cells` again; a run without one is added to `rejections`.
     """
     ready: list[PendingRun] = []
     again: list[PendingRun] = []
@@ -388,8 +389,8 @@ def _split_by_content(
         if run.committed is not None and run.committed.checksum in endpoints:
             ready.append(run)
             continue
-        # Step 4: the content of the latest document is missing. The own document, put once more with a higher
-        # number, becomes the latest; step 3 of the next pass puts its content first.
+        # Step 4: the content of the latest document is missing. The run's own document, put again with a
+        # higher number, becomes the latest; step 3 of the next pass puts its content first.
         try:
             run.append_again()
             again.append(run)
@@ -399,7 +400,7 @@ def _split_by_content(
 
 
 def _committed_day(row: Row) -> ContentDay | None:
-    """Return the content and day that a run row counts for, None without a commit record that can be read."""
+    """Return the content and day for which a run row counts, None without a readable commit record."""
     value = run_rows.commit_value(row)
     if value is None:
         return None
@@ -412,7 +413,7 @@ def _committed_day(row: Row) -> ContentDay | None:
 
 
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> list[Put]:
-    """Return the references of the committed runs, and their rows in the run index. Raises TooLarge."""
+    """Return the references of the committed runs, and their run index rows. Raises TooLarge."""
     puts: list[Put] = []
     for run in ready:
         if run.committed:
@@ -425,9 +426,9 @@ def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, Content
 def _content_batches(
     contents: Sequence[EncodedContent], catalogue_of_events: Iterable[Put] = ()
 ) -> list[Batch]:
-    """Return two batches: catalogue cells of the contents and of events, each once, then the content rows."""
-    # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
-    # them. Contents and bodies name the same datasets again and again: one put for each cell.
+    """Return two batches: catalogue cells of contents and events, each once, then the content rows."""
+    # Put the catalogue first: garbage collection finds unneeded catalogue rows through the contents that name
+    # them. Contents and bodies repeat the same datasets, so keep one put per cell.
     catalogue = [put for content in contents for put in content.catalogue]
     return [
         run_rows.last_put_per_cell([*catalogue, *catalogue_of_events]),
@@ -436,11 +437,11 @@ def _content_batches(
 
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:
-    """Yield the catalogue cells of the events of these runs whose bodies are to be put."""
+    """Yield the catalogue cells of events in pending runs whose bodies are to be put."""
     if not bodies:
         return
-    # From each body alone, not from the merged run: cells that depend on the order of arrival would differ
-    # between an online and a bulk load of the same events (decision 1).
+    # Use each body alone, not the merged run: cells that depend on the order of arrival would differ between
+    # an online and a bulk load of the same events (decision 1).
     for run in pending:
         for incoming in run.incoming if isinstance(run, PendingEvents) else ():
             if incoming.event.lineage_digest in bodies:

@@ -1,7 +1,7 @@
-"""Group commit: runs that arrive one by one while a pass is under way share the next pass.
+"""Group commit: runs that arrive one by one during a pass share the next pass.
 
-A pass and its flush take about as long for four runs as for one, and passes of several threads at once slow
-each other down.
+A pass with its flush takes about as long for four runs as for one, and concurrent passes of several threads
+slow each other down.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RunInput
 
 GROUP_RUNS_MAX = 4
-"""Runs of one pass. While the store is stuck, this many threads wait for it; other calls fail."""
+"""Maximum of runs per pass. If the store is stuck, this many threads wait for it; other calls fail."""
 
 STUCK_SECONDS = 2.0
-"""Longest wait for the commit of another thread before a queued run is withdrawn."""
+"""Maximum wait for another thread's commit before a queued run is withdrawn."""
 
 
 @dataclass(slots=True)
 class _CommitRequest:
-    """One run to commit, and once it is `done` its result and the thread that committed it."""
+    """One run to commit; once it is `done`, also its result and the thread that committed it."""
 
     run: RunInput
     result: CommitResult | BaseException | None = None
@@ -32,10 +32,10 @@ class _CommitRequest:
     done: bool = False
 
     def finish(self, result: CommitResult | BaseException) -> None:
-        """Note the result, or the error to raise, and this thread; the request is done then."""
+        """Note the result, or the error to raise, and this thread, and mark the request as done."""
         self.result = result
         self.thread_id = threading.get_ident()
-        # Last: the thread of the request looks at nothing else before it.
+        # Set last, because the thread of the request checks nothing else before it.
         self.done = True
 
 
@@ -51,31 +51,33 @@ class GroupCommit:
     def record(self, run: RunInput) -> CommitResult:
         """Commit one run and return its result.
 
-        Raises the error of the run, StoreUnavailable if it is queued and no commit ends in STUCK_SECONDS, and
-        DeadlineExceeded at the deadline of the request, whether or not a commit has begun.
+        Raises the run's own error, and StoreUnavailable if the run is queued and no commit ends within
+        STUCK_SECONDS. Raises DeadlineExceeded at the deadline of the request, even if a commit has begun.
         """
         while True:
             request = _CommitRequest(run)
             try:
                 return self._commit(request)
             except DeadlineExceeded:
-                # The time of the thread that committed it may be over earlier: then once more with the own.
+                # The committing thread's deadline may be earlier than this one's: try again with the own
+                # deadline.
                 deadline.check()
                 if request.thread_id in (None, threading.get_ident()):
                     raise
 
     def _commit(self, request: _CommitRequest) -> CommitResult:
-        """Queue a request; commit a group with it, or wait for another thread to. Raises its error."""
+        """Queue a request; commit a group with it, or wait until another thread does. Raises its error."""
         with self._queue_lock:
             self._queue.append(request)
-        # A turn commits the head of the queue, which may not include this request: then it takes another.
+        # A turn commits the head of the queue. If that does not include this request, it takes another turn.
         while not request.done:
             if self._commit_lock.acquire(timeout=self._patience(request)):
                 try:
                     self._commit_next(request)
                 finally:
                     self._commit_lock.release()
-            # Every wait ends (decision 10). A request in a commit has to wait: its outcome is not known yet.
+            # Every wait ends (decision 10), but a request in a commit must wait, because its outcome is
+            # unknown.
             elif self._withdraw(request):
                 raise deadline.unavailable("write queue is full; retry")
         if isinstance(request.result, CommitResult):
@@ -83,7 +85,7 @@ class GroupCommit:
         raise request.result or AssertionError("a finished request has a result")
 
     def _patience(self, request: _CommitRequest) -> float:
-        """Return how long to wait for the commit of another thread. Raises DeadlineExceeded."""
+        """Return how long to wait for another thread's commit. Raises DeadlineExceeded."""
         try:
             return deadline.seconds_left(STUCK_SECONDS)
         except DeadlineExceeded:
@@ -91,7 +93,7 @@ class GroupCommit:
             raise
 
     def _commit_next(self, request: _CommitRequest) -> None:
-        """Commit the head of the queue, unless another thread has committed this request already."""
+        """Commit the head of the queue, unless another thread has already committed this request."""
         if request.done:
             return
         with self._queue_lock:
@@ -101,26 +103,26 @@ class GroupCommit:
             for member, result in zip(group, self._results(group), strict=True):
                 member.finish(result)
         except BaseException as error:
-            # Also for KeyboardInterrupt: the threads of the other members wait for their results.
+            # Also for KeyboardInterrupt, because the threads of the other members wait for their results.
             for member in group:
                 member.finish(error)
             raise
 
     def _results(self, group: Sequence[_CommitRequest]) -> list[CommitResult | LineageError]:
-        """Return one result each; an error of the input is returned only to the run that has it."""
+        """Return one result each; an input's error is returned only for the run that has it."""
         try:
             return self._record([request.run for request in group])
         except StoreUnavailable as error:
-            # One exception per thread: raising a shared one would mix their tracebacks.
+            # Create one exception per thread, because raising a shared one would mix their tracebacks.
             return [type(error)(str(error)) for _ in group]
         except LineageError as error:
             if len(group) == 1:
                 return [error]
-            # The error does not name its run. Commits are idempotent, so each run is committed again alone.
+            # The error does not name its run. Commits are idempotent, so commit each run again alone.
             return [result for request in group for result in self._results([request])]
 
     def _withdraw(self, request: _CommitRequest) -> bool:
-        """Remove the request from the queue; return False if it is being committed already."""
+        """Remove the request from the queue; return False if it is already being committed."""
         with self._queue_lock:
             if request in self._queue:
                 self._queue.remove(request)

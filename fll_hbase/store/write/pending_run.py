@@ -38,12 +38,12 @@ NAME_LENGTH_MAX = 100
 class PendingRun(ABC):
     """One run in flight; `load` reads the run row in step 1, `compute_commit` again in step 4.
 
-    `cells` are to be put into the run row, `info` is the content and `bodies` are the event bodies to put
-    before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
-    that value decoded, and `input_count` is the number of documents and events in the row. `derived_info` is
-    the content of all events merged in step 4, which may differ from `info`. `former_days` are where the run
-    counted when step 4 read its row. `key` is the row of `stored`, which is `run` unless an earlier release
-    recorded it. `is_moved` is whether a repair moved it before step 4.
+    `cells` are to be put into the run row. `info` is the content, and `bodies` are the event bodies, to put
+    before them. `commit_value` is the value of the commit record to put under `commit_count`, and `committed`
+    is that value decoded. `input_count` is the number of documents and events in the row. `derived_info` is
+    the content of all events merged in step 4, which may differ from `info`. `former_days` are the days on
+    which the run counted when step 4 read its row. `key` is the row of `stored`, which equals `run` unless an
+    earlier release recorded the run. `is_moved` is whether a repair moved the run before step 4.
     """
 
     run: RunKey
@@ -63,20 +63,20 @@ class PendingRun(ABC):
     is_moved: bool = False
 
     def store_in(self, row: RunKey) -> None:
-        """Write to this row: an earlier release put the run there, or a repair moved it."""
+        """Write to this row, into which an earlier release put the run, or a repair moved it."""
         self.stored, self.key = row, layout.run_row(*row)
 
     @property
     def former(self) -> RunKey | None:
-        """Return where an earlier release would have put the run, or None if nowhere else."""
+        """Return the key of the run in an earlier release, or None if it had the same key."""
         return RunKey(self.run.run) if self.run.namespace else None
 
     def last_puts(self) -> Sequence[Put]:
-        """Return what is put once the commit record is there."""
+        """Return the puts that follow the commit record."""
         return ()
 
     def counted_in(self, row: Row) -> Sequence[Row]:
-        """Return the rows whose commit records say where the run counted before, given its current one."""
+        """Return the rows whose commit records say where the run counted before, given its current row."""
         return (row,)
 
     def __post_init__(self) -> None:
@@ -84,17 +84,17 @@ class PendingRun(ABC):
 
     @abstractmethod
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to what the current run row lacks of the input, none for a resend (step 1).
+        """Set `cells` to the inputs that the current run row lacks, none for a resend (step 1).
 
         Raises TooLarge, CorruptRow, or RunIdConflict for a run of another program.
         """
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Set the commit record to that of the latest document of the row, whoever wrote it (step 4).
+        """Set the commit record from the latest document of the row, whichever writer put it (step 4).
 
         Raises StoreUnavailable if the row has no document, though one was put, or CorruptRow.
         """
-        # Whoever wrote it: a writer that died between steps 3 and 5 is completed by the next one.
+        # Accept any writer's document: the next writer completes one that died between steps 3 and 5.
         latest = run_rows.latest_document(row)
         if latest is None:
             raise StoreUnavailable(
@@ -106,19 +106,19 @@ class PendingRun(ABC):
         self._count(row)
 
     def _count(self, row: Row) -> None:
-        """Set `input_count` to that of the run row, and `commit_count` to the one for `commit_value`."""
+        """Set `input_count` from the run row, and `commit_count` for `commit_value`."""
         self.input_count = run_rows.input_count(row)
         self.commit_count = run_rows.commit_count(row, self.commit_value, inputs=self.input_count)
 
     @abstractmethod
     def put_again(self) -> None:
-        """Add the input that the row had already to `cells`: after a slow pass it may be deleted by now."""
+        """Add stored inputs of this call to `cells`, because they may be deleted after a slow pass."""
 
     @abstractmethod
     def append_again(self) -> None:
-        """Add the own input to `cells` once more, behind a latest document whose content was deleted.
+        """Add the own input to `cells` again, after a latest document whose content was deleted.
 
-        Raises CorruptRow if there is no own document.
+        Raises CorruptRow if the run has no document of its own.
         """
 
     @abstractmethod
@@ -131,7 +131,8 @@ class PendingDocument(PendingRun):
     """One document that describes a whole run.
 
     Unless `replaces_others`, it replaces only a run of its own program. `overtaken_by` is the document of
-    another program that committed the run between steps 1 and 4. `cell` is the last one put, or found stored.
+    another program that committed the run between steps 1 and 4. `cell` is the last cell put, or found
+    stored.
     """
 
     document: CommittedRun
@@ -150,12 +151,12 @@ class PendingDocument(PendingRun):
             self.document = self.document._replace(key=row)
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the document under the next number, or none if the last documents are just resent.
+        """Set `cells` to the document under the next number, or none if the last documents are only resent.
 
         Raises RunIdConflict if the run id belongs to another program, and CorruptRow.
         """
         self.previous_value = run_rows.commit_value(row)
-        # Before any cell is put. The usual resend equals the commit record, which then needs no decoding.
+        # Check before any cell is put. A usual resend equals the commit record, which then needs no decoding.
         if not self.replaces_others and self.previous_value not in (None, self.value):
             run_owner.require_owner(self.document.run, self.previous_value)
         latest = run_rows.latest_document(row)
@@ -165,41 +166,41 @@ class PendingDocument(PendingRun):
             self.cell, self.cells = run_rows.stored_document(self.key, row, self.value), []
         else:
             self._append(self.value)
-        # Stored is not enough: a call cut off before step 5 left the document without a commit record, and
-        # then this call is the one that records it.
+        # Being stored is not enough: a call interrupted before step 5 left the document without a commit
+        # record, and this call then records it.
         self.resent = stored and self.previous_value in self.sequence.values[self.sequence.position :]
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Compute the commit record of the latest document; note another program that came first."""
+        """Compute the commit record of the latest document; note a program that committed the run first."""
         latest = run_rows.latest_document(row)
-        # Usually the latest document is the one just written, and need not be decoded.
+        # Usually the latest document is the one just written, which need not be decoded.
         if latest is None or latest.value != self.value:
             PendingRun.compute_commit(self, row, events)
         elif (overtaken_by := self._commit_of_another_program(row)) is not None:
-            # Without a state to commit the pass starts over, with the cell of `append_again`.
+            # Without a state to commit, the pass starts over with the cell from `append_again`.
             self.overtaken_by, self.committed = overtaken_by, None
         else:
             self.committed, self.commit_value = self.document, self.value
             self.program = run_rows.encode_program(self.document.run)
             self._count(row)
-        # `append_again` has to exceed the number of another writer's document, too.
+        # `append_again` must exceed the number of another writer's document, too.
         self.number = latest.number if latest else self.number
 
     def put_again(self) -> None:
-        """Set `cells` to the cell that the document has, under the same number.
+        """Set `cells` to the document's existing cell, with the same number.
 
-        With the next number, this put could land after the same call was sent again, and after a later
-        document of it took that number.
+        With the next number, this put could land after the same call was sent again and a later document of
+        that call had taken the number.
         """
         self.cells = [self.cell] if self.cell else []
 
     def append_again(self) -> None:
-        """Add the document, or the one that overtook it, to `cells` once more, with the next number."""
+        """Add the document, or the one that overtook it, to `cells` again, with the next number."""
         self.number += 1
         self._append(self.value if self.overtaken_by is None else self.overtaken_by)
 
     def _append(self, value: bytes) -> None:
-        """Set `cells` to a new cell for this value under the present number."""
+        """Set `cells` to a new cell for this value under the current number."""
         self.cell = run_rows.document_put(self.key, self.number, value)
         self.cells = [self.cell]
 
@@ -212,7 +213,7 @@ class PendingDocument(PendingRun):
         return None if owner in (None, self.document.run.program_id) else value
 
     def results(self) -> list[CommitResult | LineageError]:
-        """Return the one result; RunIdConflict if another program's document counts."""
+        """Return the single result: RunIdConflict if another program's document is valid."""
         committed = self.committed or self.document
         if committed is not self.document and not self.replaces_others:
             owner = committed.run.program_id
@@ -225,25 +226,25 @@ class PendingDocument(PendingRun):
 
 @dataclass(slots=True, kw_only=True)
 class PendingEvents(PendingRun):
-    """Events of one run, and the cells of all of them, in their order."""
+    """Events of one run, and the cells of all events, in order."""
 
     incoming: Sequence[IncomingEvent]
     puts: Sequence[Put] = ()
     new_columns: frozenset[bytes] = frozenset()
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the events that are not in the row, and `info` to the content of all events merged.
+        """Set `cells` to the events that the row lacks, and `info` to the content of all events merged.
 
         `info` stays None for a row with a document, which has priority over events.
         """
         self.previous_value = run_rows.commit_value(row)
-        # Columns contain the digest of the value: an equal column is an equal event, in the call or the row.
+        # Columns contain the digest of the value, so equal columns mean equal events, in the call or the row.
         self.puts = [run_rows.event_put(self.key, incoming.event) for incoming in self.incoming]
         puts = {put.column: put for put in self.puts}
         self.cells = [put for column, put in puts.items() if column not in row]
         self.new_columns = frozenset(put.column for put in self.cells)
-        # If a row has documents, its events are ignored. Otherwise the content is merged before the event's
-        # cell is put, so that an event too large to store is refused and leaves nothing (decision 12).
+        # If a row has documents, its events are ignored. Otherwise, merge the content before putting the
+        # event's cell, so that an event that is too large to store is refused without a trace (decision 12).
         if run_rows.latest_document(row) is None:
             stored = run_rows.decode_events(row)
             merged = events.merge(
@@ -264,20 +265,21 @@ class PendingEvents(PendingRun):
             raise StoreUnavailable(
                 f"run {self.run.run!r}: an event that was put is missing; check the store and try again"
             )
-        # All events, never an update of the last merge: the record depends on their set alone (decision 12).
+        # Merge all events instead of updating the last merge: the record depends only on their set (decision
+        # 12).
         self.committed, self.derived_info = events.merge(self.stored, stored, self.bodies)
         self.commit_value = run_rows.encode_head(run_rows.head_of(self.committed))
         self._count(row)
 
     def put_again(self) -> None:
-        """Add all events to `cells`, also those that the row had; equal events have equal cells."""
+        """Add all events to `cells`, even stored ones; equal events have equal cells."""
         self.cells = list({put.column: put for put in self.puts}.values())
 
     def append_again(self) -> None:
         """Change nothing: a merge ignores the order of arrival, so the next pass merges the row again."""
 
     def results(self) -> list[CommitResult]:
-        """Return one result for each event, in the order given; of equal events the first is the new one."""
+        """Return one result for each event, in the given order; the first of equal events counts as new."""
         checksum = self.committed.checksum if self.committed else ""
         new_columns = set(self.new_columns)
         results = []
@@ -307,13 +309,13 @@ class PendingRecommit(PendingEvents):
 
 @dataclass(slots=True, kw_only=True)
 class PendingMove(PendingRecommit):
-    """A run of an earlier release that is put into the row of this one, given with its former row."""
+    """A run of an earlier release to put into its current row, given with its former row."""
 
     former_row: Row
 
     @property
     def former(self) -> RunKey | None:
-        """Return None: the run does not stay where it was."""
+        """Return None, because the run does not stay in its former row."""
         return None
 
     def load(self, row: Row, events: EventMerger) -> None:
@@ -331,16 +333,16 @@ class PendingMove(PendingRecommit):
                 yield Put(self.key, column, cell.value)
 
     def last_puts(self) -> Sequence[Put]:
-        """Return the mark of the former row: before the commit record, the run would be in neither row."""
+        """Return the mark of the former row. Before the commit record, the run would be in neither row."""
         return (Put(layout.run_row(self.run.run), layout.MOVED, b""),)
 
     def counted_in(self, row: Row) -> Sequence[Row]:
-        """Return the current row, and the former one: where that counted the run, the seal has to end."""
+        """Return the current and the former row: the seals of days counted in either must become invalid."""
         return row, self.former_row
 
 
 def recommit_of(run: RunKey) -> PendingRecommit:
-    """Return a stored run as one in flight whose commit record and index rows are put again."""
+    """Return a stored run in flight, to put its commit record and index rows again."""
     return PendingRecommit(run=run, incoming=())
 
 
@@ -375,9 +377,9 @@ def _pending_events(run: RunKey, incoming: Sequence[IncomingEvent]) -> PendingEv
 
 
 def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
-    """Return the encoded run. Raises TooLarge if it, or one of its keys, cannot be stored."""
-    # References and the row of the run index are put in step 5, after the run row's cell: a key that is too
-    # long has to fail before that.
+    """Return the encoded run. Raises TooLarge if the run, or one of its keys, cannot be stored."""
+    # References and the run index row are put in step 5, after the run row's cell, so a key that is too long
+    # must fail before that.
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
     tail = layout.reference_tail(committed.run.start_ms, *committed.key)
     prefixes = run_rows.longest_prefix_bytes(endpoints), len(layout.run_index_prefix(committed.run.namespace))
@@ -386,7 +388,7 @@ def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
 
 
 def report_pass(pending: Sequence[PendingRun]) -> None:
-    """Count a pass that ended; log it if runs in `pending` were not committed and start over."""
+    """Count a finished pass; log it if runs in `pending` were not committed and start over."""
     metrics.PASSES.add()
     if not pending:
         return

@@ -1,4 +1,4 @@
-"""Cells that a commit puts again, lest garbage collection deletes them: contents, event bodies, ways."""
+"""Cells that a commit puts again, so that garbage collection spares them: contents, event bodies, ways."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Way: TypeAlias = tuple[str, int]
 
 
 class FreshnessCache(Generic[K]):
-    """Names of what was put so lately that garbage collection spares it, and until when, in milliseconds.
+    """Names of recent puts that garbage collection still spares, each with the end of that time in ms.
 
     Threads may share it.
     """
@@ -39,17 +39,17 @@ class FreshnessCache(Generic[K]):
         self._lock = threading.Lock()
 
     def is_fresh(self, name: K, now_ms: int) -> bool:
-        """Return whether a name was added with a time after `now_ms`, False for one that was never added."""
+        """Return whether a name was added with a time after `now_ms`; False if it was never added."""
         with self._lock:
             return now_ms < self._until_ms.get(name, now_ms)
 
     def add(self, name: K, until_ms: int) -> None:
-        """Add a name that can be relied on before `until_ms`, in place of its former time."""
+        """Add a name that can be relied on before `until_ms`, replacing its former time."""
         with self._lock:
             self._until_ms[name] = until_ms
 
     def remove(self, name: K) -> None:
-        """Remove a name, if it is there."""
+        """Remove a name, if present."""
         with self._lock:
             self._until_ms.pop(name, None)
 
@@ -62,8 +62,8 @@ class FreshnessCache(Generic[K]):
 class ContentRefresher:
     """Step 2 of docs/reference/row-keys.md, "How rows are written". Threads may share it.
 
-    Garbage collection deletes content that no run needs and that is older than the grace period. So a pass
-    relies only on content younger than `lifetime_ms`, half of that period, and puts older content again.
+    Garbage collection deletes unneeded content that is older than the grace period. A pass therefore relies
+    only on content younger than `lifetime_ms`, half of that period, and puts older content again.
     """
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
@@ -74,7 +74,7 @@ class ContentRefresher:
     def contents_to_put(
         self, infos: Mapping[RunKey, FieldLineageInfo | None], now_ms: int, rejections: Rejections
     ) -> list[EncodedContent]:
-        """Return those of the contents, given by run, that are missing or too old to rely on, each once.
+        """Return the contents, given by run, that are missing or too old to rely on, each once.
 
         Adds a ChecksumConflict or TooLarge to `rejections` for each run whose content cannot be stored.
         """
@@ -82,7 +82,7 @@ class ContentRefresher:
         errors: dict[str, LineageError] = {}
         by_checksum = {info.checksum: info for info in infos.values() if info is not None}
         for checksum, info in by_checksum.items():
-            # Known to be younger than half the grace period (step 2): neither encoded nor read again.
+            # Younger than half the grace period (step 2), so neither encode nor read it again.
             if self._cache.is_fresh(checksum, now_ms):
                 continue
             try:
@@ -100,7 +100,7 @@ class ContentRefresher:
     def bodies_to_put(
         self, pending: Sequence[PendingRun], now_ms: int, rejections: Rejections
     ) -> dict[str, bytes]:
-        """Return those of the runs' event bodies, by digest, that are not stored or too old to rely on.
+        """Return the runs' event bodies, by digest, that are missing or too old to rely on.
 
         Adds a ChecksumConflict to `rejections` for each run whose digest belongs to another body.
         """
@@ -116,7 +116,7 @@ class ContentRefresher:
         rows = self._table.rows(list(keys.values()), columns=(layout.EVENT_BODY,))
         to_put = {}
         for digest, body in bodies.items():
-            # Compared in full, as contents are: a digest collision must not replace lineage of other runs.
+            # Compare in full, as for contents: a digest collision must not replace lineage of other runs.
             cell = rows.get(keys[digest], {}).get(layout.EVENT_BODY)
             if cell is not None and cell.value != body:
                 message = (
@@ -128,18 +128,18 @@ class ContentRefresher:
         return to_put
 
     def note_put(self, names: Iterable[str], put_ms: int) -> None:
-        """Note that the contents and bodies of these checksums and digests were put at `put_ms` or later."""
+        """Note that contents and bodies with these checksums and digests were put at `put_ms` or later."""
         for name in names:
             self._cache.add(name, put_ms + self._lifetime_ms)
 
     def forget(self, checksum: str) -> None:
-        """Note that the content of the checksum is not stored."""
+        """Note that the content with this checksum is not stored."""
         self._cache.remove(checksum)
 
     def _is_stored(self, content: EncodedContent, now_ms: int) -> bool:
         """Return whether the table has the content, young enough to rely on. Raises ChecksumConflict."""
         checksum = content.endpoints.checksum
-        # All columns: the operations are compared one by one, and the age is that of the oldest cell.
+        # Read all columns: operations are compared one by one, and the oldest cell determines the age.
         row = self._table.get(layout.content_row(checksum))
         if not row:
             return False
@@ -152,8 +152,8 @@ class ContentRefresher:
         return self._is_young(checksum, oldest_ms, now_ms)
 
     def _is_young(self, name: str, stamp_ms: int, now_ms: int) -> bool:
-        """Return whether `name`, put at `stamp_ms`, can be relied on at `now_ms`; cache until when it can."""
-        # From the timestamp of the cell: counted from the time of this read it would be trusted too long.
+        """Return whether `name`, put at `stamp_ms`, can be relied on at `now_ms`; cache when that ends."""
+        # Use the cell's timestamp: from the time of this read, it would be trusted too long.
         self._cache.add(name, stamp_ms + self._lifetime_ms)
         return self._cache.is_fresh(name, now_ms)
 
@@ -161,8 +161,8 @@ class ContentRefresher:
 class WayWriter:
     """The ways that step 5 of a commit puts. Threads may share it.
 
-    Those that this writer put within `lifetime_ms`, half the grace period, are left out: garbage collection
-    deletes none of them before the commit has ended, as for contents.
+    Leaves out ways that this writer put within `lifetime_ms`, half the grace period: as with contents,
+    garbage collection does not delete them before the commit ends.
     """
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
@@ -172,23 +172,24 @@ class WayWriter:
         self._table_marked = self._is_mark_old = False
 
     def ways_to_put(self, days: Iterable[ContentDay], began_ms: int) -> set[_Way]:
-        """Return the ways that a pass begun at `began_ms` has to put; mark a new table first."""
+        """Return the ways that a pass begun at `began_ms` must put; mark a new table first."""
         ways = {(checksum, calendars.period_of(day)) for checksum, day in days}
         if ways and not self._table_marked:
             self._table_marked = mark(self._table)
         elif ways and self._is_mark_old:
-            # Contents are gone, and so is the mark, perhaps: of a table that was complete and was emptied.
+            # Contents are missing, so the mark may be missing, too: the table may have been emptied after it
+            # was marked.
             mark_complete(self._table)
             self._is_mark_old = False
         return {way for way in ways if not self._fresh.is_fresh(way, began_ms)}
 
     def note_put(self, ways: Iterable[_Way], began_ms: int) -> None:
-        """Note that a pass that began at `began_ms` put what `ways_to_put` returned."""
+        """Note that a pass begun at `began_ms` put the ways from `ways_to_put`."""
         for way in ways:
             self._fresh.add(way, began_ms + self._lifetime_ms)
 
     def forget(self) -> None:
-        """Make the next passes put all ways, and the mark, again, whenever they were put."""
+        """Make the next passes put all ways and the mark again."""
         self._fresh.clear()
         self._is_mark_old = True
 

@@ -1,4 +1,4 @@
-"""Owners of run ids: the program that recorded a run, which no other program replaces unintentionally."""
+"""Owners of run ids: the program that recorded a run, which other programs must not replace by accident."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from fll_hbase.tables import Row, Table
 
 
 def require_owner(run: ProgramRun, commit_value: bytes | None) -> None:
-    """Raise RunIdConflict if the commit value is of another program, CorruptRow if it is invalid."""
+    """Raise RunIdConflict if the commit value belongs to another program, CorruptRow if it is invalid."""
     owner = owner_of(RunKey(run.run), commit_value)
     if owner not in (None, run.program_id):
         raise conflict(run.run, owner)
 
 
 def owner_of(run: RunKey, commit_value: bytes | None) -> ProgramId | None:
-    """Return the program of a commit value, or None for a run that is not committed or recorded by events."""
-    # Ids of events are UUIDs, and a document may describe a run that an agent reports under other names.
+    """Return the program of a commit value, None for a run not committed, or recorded by events."""
+    # Run ids of events are UUIDs, and a document may describe a run that an agent reports under other names.
     if commit_value is None or run_rows.is_head_only(commit_value):
         return None
     return run_rows.decode_run(run, commit_value).run.program_id
 
 
 def conflict(run: str, owner: ProgramId | None) -> RunIdConflict:
-    """Return the error for a document of another program than the owner of its run id."""
+    """Return the error for a document whose run id another program owns."""
     return RunIdConflict(
         f"run {run!r} was recorded by program {owner}; nothing was stored. Give the run another id, or"
         " replace that run by this one with replace=true (on the command line --replace)"
@@ -38,9 +38,9 @@ def conflict(run: str, owner: ProgramId | None) -> RunIdConflict:
 def stored_rows(
     table: Table, events: EventMerger, runs: Collection[RunKey]
 ) -> dict[RunKey, tuple[RunKey, Row]]:
-    """Return by key where each run is stored, and its row, in one call; runs without a row are left out.
+    """Return by key where each run is stored, and its row, in one call, leaving out runs without a row.
 
-    The run of an id that is unique per namespace is where an earlier release put it, if it did. Raises
+    If an earlier release stored a run whose id is unique per namespace, its former key is returned. Raises
     StoreUnavailable and CorruptRow.
     """
     rows = run_rows.read_run_rows(table, {key for run in runs for key in (run, RunKey(run.run))})
@@ -61,7 +61,7 @@ def is_former(run: RunKey, row: Row, events: EventMerger) -> bool:
 
 
 def namespace_of(key: RunKey, row: Row, events: EventMerger) -> str:
-    """Return the namespace of the program of a run row that has inputs, committed or not.
+    """Return the namespace of the program of a run row with inputs, committed or not.
 
     Raises StoreUnavailable and CorruptRow.
     """
@@ -74,9 +74,9 @@ def namespace_of(key: RunKey, row: Row, events: EventMerger) -> str:
 def find_conflicts(
     table: Table, events: EventMerger, runs: Sequence[RecordedRun]
 ) -> list[RunIdConflict | None]:
-    """Return for each run, in order, the error that recording all of them would have for it, else None.
+    """Return for each run, in order, the conflict that recording all of them would cause, else None.
 
-    One read for all runs; nothing is stored. Raises StoreUnavailable and CorruptRow.
+    Reads once for all runs and stores nothing. Raises StoreUnavailable and CorruptRow.
     """
     keys = [run_key(recorded.run.run, recorded.run.namespace) for recorded in runs]
     rows = stored_rows(table, events, keys)
@@ -88,6 +88,6 @@ def find_conflicts(
         owner = owners.get(key) or run.program_id
         is_refused = owner != run.program_id and not recorded.replaces_others
         conflicts.append(conflict(run.run, owner) if is_refused else None)
-        # Of several documents of one run, each is compared with those before it.
+        # Each of several documents of one run is compared with its predecessors.
         owners[key] = owner if is_refused else run.program_id
     return conflicts

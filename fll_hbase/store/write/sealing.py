@@ -1,8 +1,8 @@
-"""Seals of days: the runs of a content on a day, counted once nothing can change that is under way.
+"""Seals of days: the runs of a content on a day, counted once no pending write can change them.
 
 A seal is put with the token that the day had before its references were read. It is right as long as the day
-keeps this token: who changes the runs of a day draws a new one first. A pass that touched the day before the
-token was read has ended if the token is older than twice the grace period, so that its run is counted
+keeps this token, because every change of the day's runs first puts a new one. If the token is older than
+twice the grace period, all passes that touched the day before have ended. Their runs are therefore counted
 (docs/reference/row-keys.md, "Days and seals").
 """
 
@@ -31,24 +31,24 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Put, Row, Table, read_rows
 
 GRACES = 2
-"""Grace periods after which the token of a day may be sealed."""
+"""Number of grace periods after which the token of a day may be sealed."""
 
 PAGE_REFERENCES = 1_000
 RUNS_MAX = 100_000
-"""Runs of the days of one request that are read at once; days of more runs stay unsealed."""
+"""Maximum of runs read at once for the day of one request; days with more runs stay unsealed."""
 
 REQUESTS_PER_WRITE = 100
 QUEUED_MAX = 1_000
-"""Requests that wait; further ones are dropped, and made again by who reads the days next."""
+"""Maximum of queued requests; further ones are dropped, and the next reader of the days repeats them."""
 
 PAUSE_SECONDS = 60
-"""How long nothing is sealed after a failure: a store that takes no writes, perhaps, or that is away."""
+"""Pause after a failure, during which nothing is sealed: the store may be read-only or unavailable."""
 
 _log = logging.getLogger(__name__)
 
 
 class SealRequest(NamedTuple):
-    """Contents to seal on one day, by the references of a dataset that all of them have."""
+    """Contents to seal on one day, using the references of a dataset that all of them have."""
 
     direction: Direction
     dataset: Dataset
@@ -67,9 +67,9 @@ class DaySealer:
         self._age_ms = GRACES * grace_ms
 
     def seal(self, requests: Iterable[SealRequest]) -> int:
-        """Seal the requested days that are old enough and unsealed; return the number of seals that were put.
+        """Seal the requested days that are old enough and unsealed; return the number of seals put.
 
-        Raises StoreUnavailable and CorruptRow. What was sealed before stays.
+        Raises StoreUnavailable and CorruptRow; earlier seals stay.
         """
         count = 0
         requests = iter(requests)
@@ -89,7 +89,7 @@ class DaySealer:
         try:
             runs = count_runs(self._table, self._events, request._replace(checksums=frozenset(tokens)))
         except CorruptRow:
-            # Garbage collection may have taken what a run row referred to when it was read.
+            # Garbage collection may have deleted cells that a run row referred to when it was read.
             if self._clock() - began_ms > self._grace_ms:
                 return {}
             raise
@@ -102,15 +102,15 @@ class DaySealer:
         }
 
     def old_ms(self) -> int:
-        """Return GRACES grace periods ago, in ms since 1970: tokens that were put before are old."""
+        """Return the time in ms since 1970, GRACES grace periods ago, before which tokens are old."""
         return self._clock() - self._age_ms
 
     def _old_tokens(self, request: SealRequest) -> dict[str, bytes]:
-        """Return by checksum the tokens of requested days that are old enough, and not sealed with them."""
+        """Return, by checksum, the tokens of requested days that are old enough and unsealed."""
         keys = {ContentDay(checksum, request.day).row: checksum for checksum in request.checksums}
         column = calendars.day_column(calendars.TOKEN, request.day)
         columns = (column, calendars.day_column(calendars.SEAL, request.day))
-        # Before the rows are read: the token is at least as old as this says.
+        # Take the time before reading the rows, so that the tokens are at least as old as computed.
         now_ms = self._clock()
         return {
             checksum: row[column].value
@@ -121,8 +121,8 @@ class DaySealer:
         }
 
     def _is_purged(self, request: SealRequest) -> bool:
-        """Return whether references of the day may have been purged from the dataset of the request."""
-        # After the references were read: a purge puts its horizon before it deletes any.
+        """Return whether references of the day may have been purged from the request's dataset."""
+        # Check after reading the references: a purge puts its horizon before it deletes any.
         row = self._table.get(calendars.horizon_row(request.dataset))
         begin_ms = calendars.day_window(request.day).start_ms
         return layout.latest_horizon_ms(row) > begin_ms
@@ -133,7 +133,7 @@ def count_runs(
 ) -> dict[str, list[CommittedRun]] | None:
     """Return the runs of contents on a day by content, from references that run rows confirm.
 
-    None if there are more than RUNS_MAX. Raises StoreUnavailable and CorruptRow.
+    Returns None for more than RUNS_MAX runs. Raises StoreUnavailable and CorruptRow.
     """
     query = WindowQuery(request.direction, request.dataset, calendars.day_window(request.day), True)
     columns = reference_columns(request.checksums, query)
@@ -151,12 +151,12 @@ def count_runs(
             return None
         if len(page) < PAGE_REFERENCES:
             return runs
-        # A zero byte makes the smallest key after the last one.
+        # A zero byte gives the smallest key after the last one.
         start = page[-1][0] + b"\x00"
 
 
 def _confirmed(table: Table, events: EventMerger, references: Mapping[bytes, Row]) -> Iterator[CommittedRun]:
-    """Yield the committed runs with which references, given by tail, agree in start, content and failure."""
+    """Yield the committed runs that agree with their references, by tail, in start, content and failure."""
     tails = {tail: layout.parse_reference_tail(tail) for tail in references}
     rows = run_rows.read_run_rows(table, (reference.run for reference in tails.values()))
     committed = events.committed_runs(rows)
@@ -169,7 +169,7 @@ def _confirmed(table: Table, events: EventMerger, references: Mapping[bytes, Row
 
 
 class BackgroundSealer:
-    """Seals what queries offer in a thread of its own, which lives while anything is queued."""
+    """Seals offered days in its own thread, which lives while anything is queued."""
 
     def __init__(self, sealer: DaySealer) -> None:
         self._sealer = sealer
@@ -181,7 +181,7 @@ class BackgroundSealer:
         self._paused_until = 0.0
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
-        """Queue the unsealed days that are old enough, and return at once; drop them if the queue is full."""
+        """Queue the unsealed days that are old enough and return at once; drop them if the queue is full."""
         if time.monotonic() < self._paused_until:
             return
         for request in requests_of(query, contents, self._sealer.old_ms()):
@@ -191,20 +191,21 @@ class BackgroundSealer:
                 with suppress(Full):
                     self._queue.put_nowait(request)
                     self._waiting.add(request)
-                # Not alive: in a process that was forked meanwhile.
+                # The thread may be dead because the process was forked meanwhile.
                 if self._thread is None or not self._thread.is_alive():
                     thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
-                    # No more threads, or a process that ends: the next offer tries again.
+                    # The system may allow no further thread, or the process is ending; the next offer tries
+                    # again.
                     with suppress(RuntimeError):
                         thread.start()
                         self._thread = thread
 
     def wait(self) -> None:
-        """Wait until everything that is queued was tried."""
+        """Wait until all queued requests have been tried."""
         self._queue.join()
 
     def close(self) -> None:
-        """Wait for the request at work, and leave the queued ones undone."""
+        """Wait for the current request, and discard the queued ones."""
         self._closed.set()
         with self._lock:
             thread = self._thread
@@ -212,14 +213,14 @@ class BackgroundSealer:
             thread.join()
 
     def _run(self) -> None:
-        """Seal what is queued, until closed; log errors, and pause after an unavailable store."""
+        """Seal queued requests until closed; log errors, and pause if the store is unavailable."""
         while (request := self._take()) is not None:
             is_readable = True
             try:
                 self._sealer.seal([request])
             except LineageError as error:
                 _log.warning("days of %s were not sealed: %s", request.dataset, error)
-                # Rows that cannot be read stay so: queries of the day report them, and it is not tried again.
+                # Do not retry unreadable rows, which stay unreadable: queries of the day report them.
                 is_readable = not isinstance(error, CorruptRow)
                 if is_readable:
                     self._paused_until = time.monotonic() + PAUSE_SECONDS
@@ -230,7 +231,7 @@ class BackgroundSealer:
                 self._queue.task_done()
 
     def _take(self) -> SealRequest | None:
-        """Return the next request, or None, without any or when closed: this thread ends then."""
+        """Return the next request, or None, which ends this thread, if there is none or after `close`."""
         with self._lock:
             if not self._closed.is_set():
                 with suppress(Empty):
@@ -240,7 +241,7 @@ class BackgroundSealer:
 
 
 def requests_of(query: WindowQuery, contents: DaysByContent, old_ms: int) -> Iterator[SealRequest]:
-    """Yield the unsealed days whose tokens were put before `old_ms`, one request for each day."""
+    """Yield the unsealed days whose tokens were put before `old_ms`, with one request per day."""
     days: dict[int, set[str]] = {}
     for checksum, listed in contents.items():
         for day, token in listed.unsealed.items():

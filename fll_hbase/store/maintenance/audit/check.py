@@ -1,7 +1,7 @@
-"""Check of a whole table, whatever reads it: audit, repair what can be repaired, audit again.
+"""Check of a whole table by any auditor: audit, repair what can be repaired, audit again.
 
-`fll store check` audits in its own process (`local_auditor`), `fll spark check` on workers. Both run these
-steps and report alike; a step of repair that is added here is one of both commands.
+`fll store check` audits in its own process (`local_auditor`), `fll spark check` on workers. Both commands run
+these steps and report in the same way, so a new step of repair belongs here.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 from fll_hbase.store.rows import calendar_mark
 
 WHOLE_TABLE = b"", b"\xff" * 64
-"""All keys, also those that no release writes."""
+"""All keys, including those that no release writes."""
 
 PASSES_MAX = 2
-"""What a run lacks is not known before its content is repaired: a second pass repairs that."""
+"""A run's needs are unknown until its content is repaired, so a second pass repairs the run."""
 
 
 class Repaired(NamedTuple):
-    """The numbers of rows that were written again, and of those that could not be."""
+    """The numbers of rows that were written again, and of rows that could not be."""
 
     done: int
     refused: int
@@ -41,19 +41,18 @@ class Auditor(Protocol):
     def repair(self) -> Repaired:
         """Apply the repairs of the last audit: contents, aliases and calendars first, then runs.
 
-        Each row is written once, however many findings name it, and not if an earlier call tried it.
+        Each row is written once, however many findings name it, and is not tried again by later calls.
         """
 
     def reasons(self, findings: Iterable[Finding]) -> Mapping[Repair, str]:
-        """Return why the repairs of some findings, which are few, were impossible."""
+        """Return why the repairs of the given findings, which are few, were impossible."""
 
 
 def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
     """Audit the whole table. With `repair`, repair what can be repaired, audit again, and move former rows.
 
-    The latter are of an earlier release. They count as written again.
-
-    Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
+    Former rows are rows of an earlier release; moved ones count as written again. Deletes nothing. Safe while
+    writers are running. Raises StoreUnavailable.
     """
     first = last = auditor.audit()
     done = refused = 0
@@ -70,7 +69,7 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
     if repair:
         with closing(open_store_table(settings, create=False)) as table:
             if not last.count_errors():
-                # No way and no day is missing, and all that record now put theirs.
+                # No way and no day is missing, and all current writers put their own.
                 calendar_mark.mark_complete(table)
             if calendar_mark.is_marked(table):
                 done += former_runs.move_former_rows(LineageStore(table, settings))

@@ -27,7 +27,7 @@ from fll_hbase.tables import Cell, Row
 
 
 class WrongChecksum(CorruptRow):
-    """Raised if the checksum in the key of a content row is not that of its operations."""
+    """Raised if the checksum in the key of a content row does not match its operations."""
 
 
 def collect(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -40,7 +40,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
     facts.allowed += _named_datasets(key, row)
     unknown = [column for column in row if not is_known(key, column)]
     facts.findings += unknown_columns(key, unknown)
-    # The checksum covers the operations alone; every other cell is derived from them and compared below.
+    # The checksum covers only the operations; all other cells are derived from them and compared below.
     try:
         content = rebuild_content(checksum, row)
     except WrongChecksum as error:
@@ -52,7 +52,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
         facts.findings.append(Finding(Kind.OLD_FORM, key, f"form {FORM_1}", Repair(key)))
         cells |= {column: wanted[column] for column in (layout.VERSION, layout.FIELD_MAP)}
     wrong = sorted(_differing_columns(wanted, cells))
-    # One repair for all cells: the operations are proven by the checksum, so the row can be encoded again.
+    # One repair covers all cells: the checksum proves the operations, so the row can be encoded again.
     if wrong:
         detail = f"{len(wrong)} cells, such as {wrong[0].decode(errors='backslashreplace')}"
         facts.findings.append(Finding(Kind.WRONG_CELLS, key, detail, Repair(key)))
@@ -75,7 +75,7 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
     computed = checksums.checksum_of_texts(texts)
     if computed != checksum:
         raise WrongChecksum(f"its {len(texts)} operations have checksum {computed}")
-    # Lenient: contents of events may have no READ or no WRITE.
+    # Lenient, because contents of events may have no READ or no WRITE.
     try:
         return content_rows.encode_content(
             lineage.build_lineage_lenient([content_rows.decode_operation(cell) for cell in cells.values()])
@@ -85,8 +85,8 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
 
 
 def _named_datasets(key: bytes, row: Row) -> Iterable[bytes]:
-    """Return the catalogue keys of the datasets that a content row names, empty if it cannot be read."""
-    # Also of a content with a fault: its datasets are not strays because of that.
+    """Return the catalogue keys of the datasets that a content row names, or () if it cannot be read."""
+    # Includes faulty contents: a fault does not make their datasets strays.
     try:
         return catalogue_keys(key, row)
     except CorruptRow:
@@ -99,7 +99,7 @@ def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, byt
     return {
         column
         for column, value in wanted.items() ^ stored.items()
-        # Form 1 has this cell, later forms imply it.
+        # Only form 1 has this cell; later forms imply it.
         if not (column.startswith(layout.GRAPHS) and value == complete_graph)
     }
 

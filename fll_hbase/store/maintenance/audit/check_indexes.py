@@ -1,4 +1,4 @@
-"""Checks of all rows but runs and contents: their keys, columns and values. `check_seals` counts runs."""
+"""Checks of all rows except runs and contents: keys, columns and values. `check_seals` counts runs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from fll_hbase.store.rows.calendar_rows import TOKEN_BYTES, ContentDay, SealedRu
 from fll_hbase.tables import Cell, Row
 
 _MARK_BEFORE_CALENDARS = layout.PROPERTIES + b"period-index"
-"""The mark that releases before calendars put."""
+"""The mark that releases without calendars put."""
 
 SEALS = calendars.SEAL, calendars.STARTS
-"""Columns of what was counted with the token of a day."""
+"""Columns of the counts made with a day's token."""
 
 Page: TypeAlias = Sequence[tuple[bytes, Row]]
 """Rows of one kind, at least one."""
@@ -43,7 +43,7 @@ _TOKEN = re.compile(b"[0-9a-f]{%d}" % (2 * TOKEN_BYTES))
 
 def collect_references(page: Page, facts: RowFacts) -> None:
     """Add the facts of references. Keys are not validated."""
-    # A malformed key matches the need of no run, and is parsed when it is rechecked: most are never parsed.
+    # A malformed key matches no run's need, and recheck parses it: most keys are never parsed.
     facts.present += cell_texts(_known_page(page, facts))
 
 
@@ -66,11 +66,11 @@ def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def ignore(_key: bytes, _row: Row, _facts: RowFacts) -> None:
-    """Check nothing: index rows of earlier releases are not read, and garbage collection deletes them."""
+    """Check nothing: index rows of earlier releases are never read, and garbage collection deletes them."""
 
 
 def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Check a row about the table as a whole. Raises CorruptRow for another one, or a value in it."""
+    """Check a row about the whole table. Raises CorruptRow for an unknown row, or a value in it."""
     if key == progress.ROW:
         if progress.COLUMN not in row:
             raise CorruptRow(f"has no {progress.COLUMN!r}")
@@ -86,7 +86,8 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
 
 def collect_run_index(page: Page, facts: RowFacts) -> None:
     """Add the facts of rows of the run index. Keys are not validated, as above."""
-    # As garbage collection, by run and start: cells of programs that the run had before stay as long as it.
+    # Match by run and start, like garbage collection: cells of a run's former programs stay as long as the
+    # run.
     facts.present += [run_index_row(layout.split_run_index_key(key)[1]) for key, _ in page]
     facts.optional += cell_texts(_known_page(page, facts))
 
@@ -99,7 +100,7 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
         _check_catalogue_cell(column, cell)
         if _has_digest(column) and digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
-        # Fields of contents that were deleted stay as long as the dataset: no finding. Neither is metadata.
+        # Fields of deleted contents stay as long as the dataset and are not a finding. Neither is metadata.
         facts.optional.append(cell_text(key, column, cell.value))
     if _is_of_runs(row):
         facts.present.append(key)
@@ -128,7 +129,7 @@ def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
     if layout.event_body_row(digest(body)) != key:
         facts.findings.append(Finding(Kind.ALTERED, key, layout.EVENT_BODY.decode()))
         return
-    # Lineage and facts bodies share the prefix and have no mark of their kind: it has to decode as either.
+    # Lineage and facts bodies share the prefix without a mark of their kind, so try to decode as either.
     try:
         run_events.decode_lineage(body)
     except CorruptRow:
@@ -136,7 +137,7 @@ def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
-    """Return the cells of known columns, and add a finding on the others, which a newer release may use."""
+    """Return the cells of known columns; add a finding for unknown ones, which a newer release may use."""
     unknown = row_kinds.unknown_names(key, row)
     if not unknown:
         return row
@@ -145,7 +146,7 @@ def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
 
 
 def _known_page(page: Page, facts: RowFacts) -> Page:
-    """Return rows with the cells of known columns, and add a finding on the others of each row."""
+    """Return rows with the cells of known columns, and add a finding for unknown ones to each row."""
     columns = {column for _, row in page for column in row}
     if not row_kinds.unknown_names(page[0][0], columns):
         return page
@@ -153,14 +154,14 @@ def _known_page(page: Page, facts: RowFacts) -> Page:
 
 
 def _is_of_runs(row: Row) -> bool:
-    """Return whether only runs put a catalogue row, so that a content names its dataset."""
-    # Metadata that is recorded without a run declares fields, or has none at all.
+    """Return whether only runs put a catalogue row, so that a content must name its dataset."""
+    # Metadata recorded without a run declares fields, or has no fields.
     is_declared = any(column.startswith(layout.DECLARED) for column in row)
     return not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row)
 
 
 def _has_digest(column: bytes) -> bool:
-    """Return whether a catalogue column ends with the digest of its value."""
+    """Return whether a catalogue column ends with a digest of its value."""
     if column.startswith(layout.DESCRIPTION):
         return True
     field = layout.parse_field_column(column)
@@ -168,7 +169,7 @@ def _has_digest(column: bytes) -> bool:
 
 
 def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
-    """Raise CorruptRow unless the cell has a catalogue's column, and a value only under a digest."""
+    """Raise CorruptRow unless a cell has a catalogue column, and a value only with a digest."""
     if _has_digest(column):
         return
     if layout.parse_field_column(column) is None and column != layout.EXISTS:
@@ -195,7 +196,8 @@ def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:
         try:
             check_day(row, day)
         except CorruptRow as error:
-            # A seal that does not hold may be anything: it is not read. A touch ends that of this one.
+            # A seal that does not match its token is never read, so it is ignored. A touch invalidates this
+            # one.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error), Repair(key)))
 
 
@@ -210,7 +212,7 @@ def days_of(key: bytes, columns: Iterable[bytes]) -> set[ContentDay]:
 
 
 def check_day(row: Row, day: int) -> None:
-    """Raise CorruptRow for a malformed token of a day, or an unreadable seal that its token makes valid."""
+    """Raise CorruptRow for a malformed token of a day, or an unreadable seal that its token validates."""
     token = calendar_rows.token_of(row, day)
     if token is not None and not _TOKEN.fullmatch(token):
         raise CorruptRow(f"{token[:100]!r} is not a token")

@@ -1,4 +1,4 @@
-"""Reports of the check job: JSON members for programs, lines of text for people."""
+"""Reports of the check job: JSON members for programs, lines of text for users."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
 
 EXAMPLES = 10
-"""Findings of each kind that are shown."""
+"""Number of findings shown for each kind."""
 
 _TEXT_MAX = 300
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The result of one audit: findings by kind, the first EXAMPLES of each, rows by the letter of their key.
+    """The result of one audit: findings by kind, the first EXAMPLES of each, and rows by key letter.
 
-    `examples` are sorted by kind and row; `repairable` is the number of findings that can be repaired.
+    `examples` are sorted by kind and row; `repairable` is the number of repairable findings.
     """
 
     counts: Mapping[Kind, int]
@@ -39,7 +39,7 @@ class AuditReport:
         return self.total / max(self.seconds, 0.001)
 
     def count_errors(self) -> dict[str, int]:
-        """Return the number of errors by kind, without kinds that have none."""
+        """Return the number of errors by kind, leaving out kinds without errors."""
         return self._count(errors=True)
 
     def count_notes(self) -> dict[str, int]:
@@ -54,14 +54,14 @@ class AuditReport:
         return texts
 
     def left(self) -> list[Finding]:
-        """Return the first EXAMPLES findings that a repair should not have left."""
+        """Return the first EXAMPLES findings that a repair should have removed."""
         left = (
             example for example in self.examples if example.kind.is_error or example.kind is Kind.UNFINISHED
         )
         return list(islice(left, EXAMPLES))
 
     def _count(self, *, errors: bool) -> dict[str, int]:
-        """Return the numbers of findings by kind, in the order of Kind: of all errors, or of all notes."""
+        """Return the number of findings by kind, in the order of Kind, for all errors or all notes."""
         return {
             kind.value: self.counts[kind] for kind in Kind if kind in self.counts and kind.is_error is errors
         }
@@ -69,10 +69,10 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The audits before and after repairs, the same one without repairs.
+    """The audits before and after repairs, or twice the same audit without repairs.
 
-    `repaired` rows were written again, `refused` ones could not be; `refusals` has the reasons for those of
-    the examples that are left.
+    `repaired` rows were written again; `refused` rows could not be. `refusals` has the reasons for the
+    remaining examples.
     """
 
     first_audit: AuditReport
@@ -84,12 +84,12 @@ class CheckReport:
 
     @property
     def errors_left(self) -> int:
-        """Return the number of errors in the last audit, which is after repairs if there were any."""
+        """Return the number of errors in the last audit, after repairs if there were any."""
         return sum(self.last_audit.count_errors().values())
 
     def summary(self) -> dict[str, Any]:
         """Return the report as JSON members."""
-        # Programs read the names of members: they stay, even where the rest of the code has other words.
+        # Programs read these member names, so they stay, even where the rest of the code uses other words.
         audit = self.first_audit
         members: dict[str, Any] = {
             "job": "check",
@@ -132,7 +132,7 @@ def _describe(finding: Finding) -> str:
 
 
 def _describe_refusal(finding: Finding, refusals: Mapping[Repair, str]) -> str:
-    """Return kind, key and detail of a finding, and why it was not repaired if that is known."""
+    """Return kind, key and detail of a finding, and why it was not repaired, if known."""
     no_copy = "no other copy" if finding.repair == NO_REPAIR else ""
     reason = refusals.get(finding.repair, no_copy)
     return f"{finding.kind.value}: {_describe(finding)}" + (f" ({reason})" if reason else "")

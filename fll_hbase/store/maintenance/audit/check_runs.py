@@ -1,4 +1,4 @@
-"""Checks of run rows: the content, event bodies, references, ways, day and index row that each needs."""
+"""Checks of run rows: the content, event bodies, references, ways, day and index row that each one needs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row
 
 CACHED_MAX = 100_000
-"""Bound of cached programs, and of days whose cells were reported already."""
+"""Maximum number of cached programs, and of days whose cells are already reported."""
 
 _COUNT_DIGITS = 8
-# Keyed by bytes, so that the fast path decodes nothing.
+# Keyed by bytes, so the fast path decodes nothing.
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_DOCUMENT, _FIRST_COMMIT = layout.DOCUMENT + b"00000001|", layout.COMMIT + b"00000001|"
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
@@ -46,7 +46,7 @@ Endpoints: TypeAlias = Mapping[bytes, Sequence[EndpointKeys]]
 class ProgramFacts(NamedTuple):
     """The parts of a run's rows that name its program: the value of its references, and its run index.
 
-    `index_prefix` is that of the keys in the run index, empty if the program is not known.
+    `index_prefix` is the key prefix in the run index, empty if the program is unknown.
     """
 
     reference: bytes
@@ -81,7 +81,7 @@ class RunColumns(NamedTuple):
 
 
 class RunRowChecker:
-    """Collects facts of run rows. With `once` a cell that many runs need is added once, rarely more often."""
+    """Collects facts of run rows. With `once`, a cell that many runs need is added once, rarely again."""
 
     def __init__(self, events: EventMerger, *, once: bool) -> None:
         self._events = events
@@ -90,7 +90,7 @@ class RunRowChecker:
         self._reported: set[tuple[bytes, int]] = set()
 
     def load_event_bodies(self, runs: Iterable[Row]) -> None:
-        """Cache the bodies of all events of run rows, read in one call."""
+        """Cache the bodies of all events of run rows with one read."""
         values = [cell for row in runs for column, cell in row.items() if column.startswith(layout.EVENT)]
         self._events.load_bodies(
             [field.decode(errors="replace") for value, _ in values for field in value.split(b"|")[1:]]
@@ -99,8 +99,7 @@ class RunRowChecker:
     def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of a run row to `facts`: the cells it needs or may have, and its own findings.
 
-        Raises CorruptRow for malformed columns of a known kind, and for documents and events that cannot be
-        read.
+        Raises CorruptRow for malformed columns of a known kind, and for unreadable documents and events.
         """
         run = ranges.escaped_run_of(key)
         index_facts = self._decode_single_document(row)
@@ -111,13 +110,13 @@ class RunRowChecker:
         facts.findings += unknown_columns(key, columns.unknown)
         altered = [column for column in (*columns.documents, *columns.events) if _is_altered(row, column)]
         facts.findings += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
-        # Sorted columns have fixed-width counts, so the last one is valid.
+        # Counts in columns have a fixed width, so the last sorted column has the highest one, which is valid.
         value = row[columns.commits[-1]].value if columns.commits else None
         faults = [] if altered else list(self._faults(key, row, columns, value))
         facts.findings += faults
-        # The needs of a faulty row may be wrong. They are allowed, not expected: neither a missing cell nor
-        # one that no other run needs is reported.
-        # A run that a repair moved needs nothing here: what is left goes with retention.
+        # A faulty row may compute wrong needs, so they are allowed but not expected. Neither a missing cell
+        # nor a cell that no other run needs is reported. A run that a repair moved needs nothing here;
+        # retention removes the remains.
         sound = (
             layout.MOVED not in row and not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         )
@@ -129,8 +128,8 @@ class RunRowChecker:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
     def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
-        """Return the facts of a row with one valid document and its commit record, None for any other row."""
-        # Nearly all rows are of this form, and this check avoids decoding them.
+        """Return the facts of a row with one valid document and its commit record, None for other rows."""
+        # Nearly all rows have this form, and this check avoids decoding them.
         if len(row) != 2:
             return None
         document, commit = sorted(row)
@@ -152,10 +151,10 @@ class RunRowChecker:
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
     def _decode_commit(self, key: bytes, row: Row, value: bytes | None) -> RunIndexFacts | None:
-        """Return the facts of the run row `key` with that commit value, None without one or if unreadable."""
+        """Return the facts of the run row `key` with that commit value, None if missing or unreadable."""
         if value is None:
             return None
-        # A commit record that cannot be read differs from the inputs, which is a finding already.
+        # An unreadable commit record differs from the inputs, which is already a finding.
         try:
             head, program = run_rows.decode_head(value), self._program(key, row, value)
         except CorruptRow:
@@ -163,8 +162,8 @@ class RunRowChecker:
         return RunIndexFacts(head.checksum.encode(), head.start_ms, head.state.failed, program)
 
     def _latest_content(self, key: bytes, row: Row, columns: RunColumns) -> Iterator[bytes]:
-        """Yield the key of the content row of the latest document. Raises CorruptRow if it is unreadable."""
-        # Garbage collection keeps it: a document that is not committed yet names its content already.
+        """Yield the key of the latest document's content row. Raises CorruptRow if it is unreadable."""
+        # Garbage collection keeps this content, since even an uncommitted document names it.
         if columns.documents:
             latest = row[columns.documents[-1]].value
             self._program(key, row, latest)  # raises CorruptRow
@@ -178,11 +177,11 @@ class RunRowChecker:
         needed: list[bytes],
         allowed: list[bytes],
     ) -> None:
-        """Add content, references, ways, day and index row to `needed`, or before a horizon to `allowed`.
+        """Add content, references, ways, day and index row to `needed`, or to `allowed` before a horizon.
 
-        In the run index the cell of its program is needed, and cells of other programs are allowed.
+        The run index needs the cell of the run's program, and may have cells of other programs.
         """
-        # A dataset with an earlier cut-off than others loses its references to the run in a purge: `d:h`.
+        # A purge removes a run's references for the datasets with an early cut-off (`d:h`) only.
         checksum, start_ms, failed, program = index_facts
         endpoint_keys = endpoints.get(layout.CONTENTS + checksum, ())
         column = layout.FAILED_REFERENCE if failed else layout.REFERENCE
@@ -201,7 +200,7 @@ class RunRowChecker:
             text = checksum.decode(errors="replace")
             way = cell_text(calendars.way_tail(period, text), calendars.WAY)
             for endpoint in endpoint_keys:
-                # Runs of the rest of the day of the horizon, which the same way covers, stay.
+                # Runs on the rest of the horizon's day stay, and the same way covers them.
                 texts = needed if (day + 1) * DAY_MS > endpoint.horizon_ms else allowed
                 texts.append(endpoint.ways + way)
             needed.append(token_text(calendars.calendar_row(text, period), day))
@@ -209,16 +208,16 @@ class RunRowChecker:
                 self._note_reported(content_day)
 
     def _note_reported(self, content_day: tuple[bytes, int]) -> None:
-        """Note that the cells of a content for a day are reported; forget all others beyond CACHED_MAX."""
-        # Clearing costs some repeated texts only; hashes of equal texts are grouped anyway (decision 16).
+        """Note that the cells of a content for a day are reported; beyond CACHED_MAX, forget all others."""
+        # Clearing only repeats some texts, and hashes of equal texts are grouped anyway (decision 16).
         if len(self._reported) >= CACHED_MAX:
             self._reported.clear()
         self._reported.add(content_day)
 
     def _program(self, key: bytes, row: Row, value: bytes) -> ProgramFacts:
-        """Return what the rows of a run say about its program. Raises CorruptRow if `value` is unreadable.
+        """Return the program facts of a run's rows. Raises CorruptRow if `value` is unreadable.
 
-        `key` is the run row, `value` that of a commit record or document in it.
+        `key` is the run row; `value` is a commit record or document in it.
         """
         if run_rows.is_head_only(value):
             return self._program_of_events(key, row)
@@ -227,14 +226,14 @@ class RunRowChecker:
         if program is None:
             committed = run_rows.decode_run(ranges.run_of(key), value)
             reference = run_rows.encode_program(committed.run)
-            # Cleared as a whole: keeping an order of use would cost each run more than decoding them again.
+            # Clear everything: tracking the order of use would take longer per run than decoding again.
             if len(self._programs) >= CACHED_MAX:
                 self._programs.clear()
             program = self._programs[fields] = _program_facts(committed.run, reference)
         return program
 
     def _program_of_events(self, key: bytes, row: Row) -> ProgramFacts:
-        """Return the program that the events of a run name; unknown without events or their bodies."""
+        """Return the program named by a run's events; unknown without events or their bodies."""
         events = run_rows.decode_events(row)
         if not events:
             return _UNKNOWN_PROGRAM
@@ -247,24 +246,25 @@ class RunRowChecker:
         return _program_facts(merged.committed.run, b"")
 
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
-        """Yield at most one finding about a run's commit record; `value` is the valid one's, None without."""
+        """Yield at most one finding about a run's commit record; `value` is the valid record's, or None."""
         repair = Repair(key)
         commits, inputs = columns.commits, columns.inputs
         count = _count_of(commits[-1]) if commits else -1
-        # Not an error: a writer between steps 3 and 5, or one that died there.
+        # Not an error: a writer may be between steps 3 and 5, or may have died there.
         if value is None or count < inputs:
             commit = f"commit of {count}" if commits else "no commit"
             yield Finding(Kind.UNFINISHED, key, f"{inputs} documents and events, {commit}", repair)
             return
-        # The count of a new record exceeds those of records that differ (`commit_count`), unless two writers
-        # derived different records of the same cells.
+        # The count of a new record exceeds the counts of different records (`commit_count`), unless two
+        # writers derived different records from the same cells.
         rivals = [column for column in commits[:-1] if _count_of(column) == count]
         if any(row[column].value != value for column in rivals):
             yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} commits of {count}", repair)
         elif not inputs:
             yield Finding(Kind.INPUT_MISSING, key, "a commit, but no document or event")
         elif not self._agrees(row, columns, value):
-            # A count above the number of cells alone is not a fault: writers that a purge overtook leave it.
+            # A count above the number of cells is not a fault in itself: writers overtaken by a purge leave
+            # it.
             if inputs < count:
                 detail = f"a commit of {count}, but {inputs} documents and events"
                 yield Finding(Kind.INPUT_MISSING, key, detail)
@@ -272,7 +272,7 @@ class RunRowChecker:
                 yield Finding(Kind.COMMIT_MISMATCH, key, commits[-1].decode(), repair)
 
     def _agrees(self, row: Row, columns: RunColumns, value: bytes) -> bool:
-        """Return whether the commit record matches the inputs, or True if event bodies cannot be read."""
+        """Return whether the commit record matches the inputs; True if event bodies cannot be read."""
         if columns.documents:
             return row[columns.documents[-1]].value == value
         try:
@@ -310,7 +310,7 @@ def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
 
 def _is_altered(row: Row, column: bytes) -> bool:
     """Return whether a value no longer has the digest at the end of its document or event column."""
-    # A part of the digest in columns of events and commit records.
+    # Columns of events and commit records have only the first digits of the digest.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
 
 

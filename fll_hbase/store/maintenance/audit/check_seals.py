@@ -1,7 +1,7 @@
-"""Recount of sealed days: a seal lists the runs that references and run rows have.
+"""Recount of sealed days: a seal must list the runs that references and run rows have.
 
-Whoever changes the runs of a day puts a new token before the change is visible. So a seal is wrong only if
-its token is still that of the day after the runs were read.
+A change of a day's runs always puts a new token before it becomes visible. A seal is therefore wrong only if
+its token is still the day's token after the runs were read.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from fll_hbase.store.write.sealing import count_runs
 from fll_hbase.tables import Row, Table
 
 PAGE_ROWS, PAGE_RUNS = 1_000, 10_000
-"""Calendars of a page, and about the runs in their seals, which are in memory. The references of its contents
-on one day are read by one scan of each dataset."""
+"""Maximum of calendars in a page, and approximate maximum of runs in their seals, which are in memory.
+
+One scan of each dataset reads the references of a page's contents on one day."""
 
 _SealedDays: TypeAlias = dict[ContentDay, Row]
-"""Days with a seal that holds, each with its calendar as it was scanned."""
+"""Days with a valid seal, each with its calendar as scanned."""
 
 
 def wrong_seals(table: Table, scanned: Iterable[KeyedRow]) -> Iterator[Finding]:
-    """Yield a finding for each day of scanned calendars whose seal holds, but disagrees with the run rows.
+    """Yield a finding for each scanned day whose seal is valid but disagrees with the run rows.
 
-    Left out are seals and runs that cannot be read, which have findings of their own, days whose references
-    every dataset may have lost in a purge, and days of more runs than are ever sealed.
+    Leaves out unreadable seals and runs, which have findings of their own. Also leaves out days whose
+    references every dataset may have lost in a purge, and days with too many runs to be sealed.
     """
     events = EventMerger(table)
     for page in _pages(scanned):
@@ -59,7 +60,7 @@ def _pages(scanned: Iterable[KeyedRow]) -> Iterator[_SealedDays]:
 
 
 def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
-    """Yield the days of a calendar with seals that hold and can be read, and the numbers of their runs."""
+    """Yield the days of a calendar with valid, readable seals, and the number of their runs."""
     try:
         days = check_indexes.days_of(key, row)
     except CorruptRow:
@@ -75,7 +76,7 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
 
 
 def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:
-    """Yield a finding for each wrong seal in a page of days, unless it changed since it was read."""
+    """Yield a finding for each wrong seal in a page of days, unless it has changed since it was read."""
     suspects: dict[ContentDay, tuple[Dataset, int]] = {}
     for request in counting_requests(table, page):
         try:
@@ -88,7 +89,7 @@ def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[
                 suspects[day] = request.dataset, len(runs)
     if not suspects:
         return
-    # After the references: a purge puts the horizon before it deletes any, and new tokens before run rows go.
+    # Read horizons after the references: a purge puts the horizon and new tokens before it deletes anything.
     horizons = dataset_horizons(table, {dataset for dataset, _ in suspects.values()})
     current = table.rows(sorted({day.row for day in suspects}))
     for day, (dataset, count) in suspects.items():
@@ -101,7 +102,7 @@ def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[
 
 
 def _differs(day: ContentDay, row: Row, runs: Sequence[CommittedRun]) -> bool:
-    """Return whether a seal of a day that holds, or its list of starts, differs from what these runs give."""
+    """Return whether a valid seal of a day, or its list of starts, differs from the result for these runs."""
     token = calendar_rows.token_of(row, day.day) or b""
     expected = {put.column: put.value for put in calendar_rows.seal_puts(day, token, runs)}
     for kind in check_indexes.SEALS:

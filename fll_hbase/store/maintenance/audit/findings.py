@@ -1,4 +1,4 @@
-"""Findings of an audit with their repairs, and cells of audited rows as byte strings, here called texts."""
+"""Findings of an audit with their repairs, and cells of audited rows as byte strings, called texts here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
 """Flags of a text: needed by a row, stored, stored or missing, or a finding by itself."""
 
 text_hash = xxhash.xxh3_64_intdigest
-"""Return the 64-bit hash that represents a text; a collision may hide one error (decision 16)."""
+"""Return the 64-bit hash of a text; a collision may hide one error (decision 16)."""
 
 
 class Kind(Enum):
-    """A kind of finding: an error, or a note on something that a table may contain at any time."""
+    """A kind of finding: an error, or a note about something that a table may always contain."""
 
     UNREADABLE = "unreadable"
     ALTERED = "altered"
@@ -55,11 +55,11 @@ class Kind(Enum):
 
     @property
     def is_error(self) -> bool:
-        """Whether it has to be repaired; writers, garbage collection or a newer release resolve the notes."""
+        """True if it must be repaired; writers, garbage collection or a newer release resolve notes."""
         return self not in _NOTES
 
 
-# Readers ignore or understand all of these: leftovers of interrupted commits, hints of replaced runs, columns
+# Readers ignore or understand these kinds: leftovers of interrupted commits, hints of replaced runs, columns
 # of newer releases, contents of older ones.
 _NOTES = frozenset(
     {
@@ -83,14 +83,14 @@ _NOTES = frozenset(
 class Repair(NamedTuple):
     """A row to write again: a run to re-commit, a content to put, aliases to put at their other datasets.
 
-    Of a calendar the days get new tokens. The row is empty where there is no repair.
+    Days of a calendar get new tokens. The row is empty if there is no repair.
     """
 
     row: bytes = b""
 
     @property
     def is_run(self) -> bool:
-        """Return whether it is a re-commit of a run."""
+        """Return whether the repair is a re-commit of a run."""
         return self.row.startswith(layout.RUNS)
 
 
@@ -107,7 +107,7 @@ class Finding(NamedTuple):
 
 
 def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
-    """Return one finding for all `columns` of a row, unknown to this release; an empty list without any."""
+    """Return one finding for all `columns` of a row that this release does not know, or an empty list."""
     names = ", ".join(column.decode(errors="backslashreplace") for column in sorted(columns))
     return [Finding(Kind.UNKNOWN_COLUMN, key, names)] if columns else []
 
@@ -116,7 +116,7 @@ def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
 class RowFacts:
     """Facts of one or many rows, as texts: a row key, or a cell as returned by `cell_text`.
 
-    `optional` are texts that are present and allowed.
+    `optional` has texts that are both present and allowed.
     """
 
     expected: list[bytes] = field(default_factory=list)
@@ -126,7 +126,7 @@ class RowFacts:
     findings: list[Finding] = field(default_factory=list)
 
     def texts_by_flag(self) -> Iterable[tuple[int, Iterable[bytes]]]:
-        """Yield the flags of each of the lists with its texts, for FAULT the `fault_key` of each finding."""
+        """Yield the flags of each list with its texts, which for FAULT are the `fault_key` of findings."""
         yield EXPECTED, self.expected
         yield PRESENT, self.present
         yield PRESENT | ALLOWED, self.optional
@@ -135,24 +135,24 @@ class RowFacts:
 
 
 def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
-    """Return the text of a cell for hashing. With an empty `value`, that of the column whatever its value."""
+    """Return the text of a cell for hashing, or with an empty `value` the column's text for any value."""
     # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
 
 
 def cell_texts(page: Iterable[tuple[bytes, Row]]) -> list[bytes]:
     """Return the texts of all cells of rows, each with its value."""
-    # Written out: a call for each cell would cost as much as its text.
+    # Inlined: a call for each cell would take as long as formatting its text.
     return [b"%b\n%b\n%b" % (key, column, cell[0]) for key, row in page for column, cell in row.items()]
 
 
 def token_text(row: bytes, day: int) -> bytes:
-    """Return the text of the token of a day in a calendar, whatever its value."""
+    """Return the text of the token of a day in a calendar, for any value."""
     return cell_text(row, calendars.day_column(calendars.TOKEN, day))
 
 
 def fault_key(finding: Finding) -> bytes:
-    """Return the text of a finding; findings of one kind in one row have the same text."""
+    """Return the text of a finding; findings of the same kind in the same row have equal texts."""
     return b"%b\n!%b" % (finding.row, finding.kind.name.encode())
 
 

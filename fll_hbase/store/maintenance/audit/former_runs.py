@@ -1,9 +1,10 @@
-"""Runs and policies of an earlier release, whose keys have no namespace, moved to their new keys.
+"""Move of runs and policies of an earlier release, whose keys have no namespace, to their new keys.
 
-A run is complete in its new row, commit record included, before a mark is put into the old one: readers
-ignore a row with the mark, and writers that find it start again in the new row. Until then it is in both. So
-this can be ended anywhere and run beside writers; the next call goes on. Only a query that has read
-references of the old row when the run moves may miss the run. The old row goes with retention.
+A run is complete in its new row, commit record included, before a mark is put into the old row. Readers
+ignore a row with the mark, and writers that find it start again in the new row. Until then the run is in both
+rows. The move can therefore run while others write, and be interrupted anywhere; the next call continues.
+Only a query that reads references of the old row during the move may miss the run. Retention removes the old
+row.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from fll_hbase.store.write import run_owner
 from fll_hbase.tables import Put, Row
 
 ROUNDS_MAX = 50
-"""How often a run is moved again because a writer that began before has added to its old row."""
+"""Maximum of moves of one run, which is moved again if an earlier writer adds to its old row."""
 
 
 def move_former_rows(store: LineageStore) -> int:
-    """Move all runs, and policies on fields, that an earlier release recorded; return how many were moved.
+    """Move all runs and field policies that an earlier release recorded; return how many were moved.
 
-    In bounded memory; repeating it is safe. Once no run is left, the table is marked, and nothing is read.
-    Those that cannot be read stay: a check names them. Raises StoreUnavailable.
+    Uses bounded memory, and is safe to repeat. Unreadable runs stay, and an audit names them. Once no run is
+    left, the table is marked, and later calls read nothing. Raises StoreUnavailable.
     """
     if not calendar_mark.has_former_runs(store.table):
         return 0
@@ -37,7 +38,7 @@ def move_former_rows(store: LineageStore) -> int:
 
 
 def _move_runs(store: StoreComponents) -> int:
-    """Move all runs that can be read; return how many were moved. Marks the table if none is left."""
+    """Move all readable runs; return how many were moved. Marks the table if no run is left."""
     number, is_complete = 0, True
     for page in garbage_collection.pages(store.table, *ranges.prefix_range(layout.RUNS)):
         former = dict(_former(page))
@@ -50,7 +51,7 @@ def _move_runs(store: StoreComponents) -> int:
 
 
 def _former(page: Mapping[bytes, Row]) -> Iterable[tuple[RunKey, Row]]:
-    """Yield the runs of a page whose key lacks a namespace that it should have, with their rows."""
+    """Yield the runs of a page whose keys lack their namespace, with their rows."""
     for key, row in page.items():
         with suppress(CorruptRow):
             run = ranges.run_of(key)
@@ -59,7 +60,7 @@ def _former(page: Mapping[bytes, Row]) -> Iterable[tuple[RunKey, Row]]:
 
 
 def _move(store: StoreComponents, rows: Mapping[RunKey, Row]) -> tuple[set[RunKey], set[RunKey]]:
-    """Move runs, given with their rows; return those that were moved, and those that could not be."""
+    """Move runs, given with their rows; return the moved ones, and those that could not be moved."""
     targets: dict[RunKey, RunKey] = {}
     for run, row in rows.items():
         with suppress(CorruptRow):
@@ -67,7 +68,7 @@ def _move(store: StoreComponents, rows: Mapping[RunKey, Row]) -> tuple[set[RunKe
     moved: set[RunKey] = set()
     failed = rows.keys() - targets.keys()
     for _ in range(ROUNDS_MAX):
-        # Again and again: a writer that read an old row before its mark may have put its input there since.
+        # Repeat: a writer that read an old row before its mark may have put its input there since.
         unmoved = _unmoved(store, {run: targets[run] for run in targets.keys() - failed})
         if not unmoved:
             return moved - failed, failed
@@ -78,7 +79,7 @@ def _move(store: StoreComponents, rows: Mapping[RunKey, Row]) -> tuple[set[RunKe
 
 
 def _unmoved(store: StoreComponents, targets: Mapping[RunKey, RunKey]) -> dict[RunKey, Row]:
-    """Return the rows of the runs that have no mark, or inputs that their new rows do not count, by run."""
+    """Return, by run, the rows without a mark, or with inputs that the new rows do not count."""
     rows = run_rows.read_run_rows(store.table, [*targets, *targets.values()])
     return {
         run: row
@@ -88,5 +89,5 @@ def _unmoved(store: StoreComponents, targets: Mapping[RunKey, RunKey]) -> dict[R
 
 
 def _counts(current: Row, former: Row) -> bool:
-    """Return whether the row of a run has all inputs of its former one, and is committed with them."""
+    """Return whether a run's row has all inputs of its former row, and is committed with them."""
     return run_rows.is_finished(current) and current.keys() >= set(run_rows.input_columns(former))

@@ -1,7 +1,7 @@
 """Bitmap of 64-bit hashes, small enough for each reader of a table to have a copy.
 
-It tells a second scan which texts may be among the hashes that the first one found; a join of the few that
-pass with those hashes removes what passed by chance.
+A second scan uses it to select texts that may be among the hashes found by the first scan. A join of the
+selected texts with these hashes removes those selected by chance.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 BITS_MIN, BITS_MAX = 2**20, 2**28
-"""128 KiB to 32 MiB, which the driver and each worker have in memory, however many hashes there are."""
+"""128 KiB to 32 MiB, kept in memory by the driver and each worker for any number of hashes."""
 
 BITS_PER_HASH = 256
-"""One of 256 other hashes passes by chance; of more than a million hashes, up to all others."""
+"""One of 256 other hashes is selected by chance. The share grows, up to all, above a million hashes."""
 
 
 class HashFilter:
@@ -22,18 +22,18 @@ class HashFilter:
     __slots__ = ("_bits", "_mask")
 
     def __init__(self, bits: bytes) -> None:
-        """Keep a bitmap, whose size is a power of two of bits; the lowest bit of each byte is first."""
+        """Keep a bitmap whose size in bits is a power of two; the lowest bit of each byte comes first."""
         self._bits = bits
         self._mask = 8 * len(bits) - 1
 
     def __contains__(self, number: Any) -> bool:
-        """Return whether a hash, signed or not, may be among those that the filter was built from."""
+        """Return whether a hash, signed or unsigned, may be among the hashes given to `filter_of`."""
         position = number & self._mask
         return bool(self._bits[position >> 3] >> (position & 7) & 1)
 
 
 def filter_of(hashes: Iterable[int], *, count: int) -> HashFilter:
-    """Return the filter of `count` hashes, in one process."""
+    """Return the filter of `count` hashes, built in one process."""
     bits = bytearray(size_bits(count) // 8)
     mask = 8 * len(bits) - 1
     for number in hashes:

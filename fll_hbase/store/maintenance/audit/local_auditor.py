@@ -1,6 +1,7 @@
-"""Audit of a whole table in one process, in bounded memory: hashes and findings are in a temporary database.
+"""Audit of a whole table in one process, in bounded memory: a temporary database has hashes and findings.
 
-The same scans, hashes and findings as those of `fll_hbase/spark/jobs/check_audit.py`, which has workers.
+The audit uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check_audit.py`, which uses
+workers.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from fll_hbase.store.maintenance.audit.row_facts import FactCollector, KeyedRow,
 from fll_hbase.tables import Table, scratch_database
 
 REPAIRS_AT_ONCE = 200
-"""Rows that are written again by one call."""
+"""Number of rows written again per call."""
 
 _SIGN, _HASHES = 2**63, 2**64
 
 Progress = Callable[[int, str], None]
-"""Takes the number of rows of the present step so far, and what it is doing with them."""
+"""Called with the number of rows processed by the current step, and a description of the step."""
 
 _TABLES = """
 CREATE TABLE hashes (hash INTEGER, flags INTEGER);
@@ -60,8 +61,8 @@ SELECT hash, CASE WHEN fault THEN {FAULT} ELSE expected | present END FROM (
 _ADD_EXPLAINED = """
 INSERT INTO explained SELECT hash, ?3, ?4, ?5, ?6 FROM mismatches WHERE hash = ?1 AND mismatch = ?2
 """
-# One finding of each hash, a repairable one if any is: the empty repair sorts first. Left out is what
-# contents that no run needs miss in the catalogue, which is deleted before them.
+# One finding per hash, if possible with a repair: the empty repair sorts first. Catalogue cells missing
+# for contents that no run needs are left out, because the catalogue is deleted before such contents.
 _ADD_FINDINGS = f"""
 INSERT INTO findings SELECT repair, kind, row, detail FROM (
     SELECT *, row_number() OVER (
@@ -77,7 +78,7 @@ SELECT kind, row, detail, repair FROM (
     SELECT *, row_number() OVER (PARTITION BY kind ORDER BY row, detail) AS number FROM findings
 ) WHERE number <= {EXAMPLES} ORDER BY kind, row, detail
 """
-# In the order of what is missing: references that are put together are near each other in the table.
+# Sorted by missing text, because references put together are then near each other in the table.
 _REPAIRS = """
 CREATE TABLE repairs AS SELECT repair, substr(repair, 1, 2) = ?1 AS is_run FROM findings
 WHERE length(repair) > 0 AND repair NOT IN (SELECT repair FROM outcomes)
@@ -87,7 +88,7 @@ GROUP BY repair ORDER BY is_run, min(row)
 
 @contextmanager
 def local_auditor(settings: Settings, *, report: Progress) -> Iterator[LocalAuditor]:
-    """Yield the auditor of the store of the settings. Raises ConfigurationError, StoreUnavailable."""
+    """Yield the auditor of the configured store. Raises ConfigurationError, StoreUnavailable."""
     with (
         closing(open_store_table(settings, create=False)) as table,
         scratch_database() as scratch,
@@ -96,7 +97,7 @@ def local_auditor(settings: Settings, *, report: Progress) -> Iterator[LocalAudi
 
 
 class LocalAuditor:
-    """An `Auditor` of one process; `scratch` is a connection to an empty temporary database."""
+    """An `Auditor` in one process; `scratch` is a connection to an empty temporary database."""
 
     def __init__(self, table: Table, settings: Settings, scratch: Any, report: Progress) -> None:
         self._table = table
@@ -106,7 +107,7 @@ class LocalAuditor:
         scratch.executescript(_TABLES)
 
     def audit(self) -> AuditReport:
-        """Audit the whole table once, as `Auditor`."""
+        """Audit the whole table once, as in `Auditor`."""
         started = time.monotonic()
         for name in ("hashes", "mismatches", "explained", "findings"):
             self._scratch.execute(f"DELETE FROM {name}")
@@ -131,11 +132,11 @@ class LocalAuditor:
         )
 
     def repair(self) -> Repaired:
-        """Apply the repairs of the last audit that no earlier call tried, as `Auditor`."""
+        """Apply the repairs of the last audit that no earlier call tried, as in `Auditor`."""
         self._scratch.execute("DROP TABLE IF EXISTS repairs")
         self._scratch.execute(_REPAIRS, [layout.RUNS])
         done = refused = 0
-        # A store of its own, whose caches start empty: those of the audit may know contents that are damaged.
+        # Use another store, with empty caches: the caches of the audit may contain damaged contents.
         table = open_store_table(self._settings, create=False)
         with closing(LineageStore(table, self._settings)) as store:
             todo = self._scratch.execute("SELECT repair FROM repairs ORDER BY rowid")
@@ -151,7 +152,7 @@ class LocalAuditor:
         return Repaired(done, refused)
 
     def reasons(self, findings: Iterable[Finding]) -> Mapping[Repair, str]:
-        """Return why the repairs of some findings were impossible, as `Auditor`."""
+        """Return why the repairs of given findings were impossible, as in `Auditor`."""
         select = "SELECT reason FROM outcomes WHERE repair = ? AND reason IS NOT NULL"
         return {
             finding.repair: reason
@@ -160,7 +161,7 @@ class LocalAuditor:
         }
 
     def _hash_rows(self) -> dict[str, int]:
-        """Put the hashes of the facts of all rows; return the numbers of rows by the letter of their keys."""
+        """Put the hashes of the facts of all rows; return the number of rows by key letter."""
         collector = FactCollector(self._table, once=True)
         letters: Counter[int] = Counter()
         for page in pages(self._scan(WHOLE_TABLE, "comparing")):
@@ -173,7 +174,7 @@ class LocalAuditor:
         return {chr(code): letters[code] for code in sorted(letters)}
 
     def _explain(self) -> None:
-        """Scan again for the rows of the mismatches, if there are any, and put one finding of each."""
+        """Scan again for the rows of the mismatches, if any, and put one finding for each."""
         (count,) = self._scratch.execute("SELECT count(*) FROM mismatches").fetchone()
         if not count:
             return
@@ -193,7 +194,7 @@ class LocalAuditor:
 
 
 def _signed(number: int) -> int:
-    """Return an unsigned 64-bit hash as a signed number with the same bits: SQLite has no unsigned one."""
+    """Return an unsigned 64-bit hash as the signed number with the same bits: SQLite has only signed ones."""
     return number - _HASHES if number >= _SIGN else number
 
 

@@ -1,7 +1,7 @@
-"""Re-read suspicious rows before reporting them, since the table is in use while it is audited.
+"""Re-read suspicious rows before reporting them, since the table is in use during the audit.
 
-The needed rows are read first, then the row that needs them once more. Writers put needed cells before the
-row, and garbage collection deletes them after it. So a cell is missing only if the row still needs it.
+Needed rows are read first, then the rows that need them are read again. Writers put needed cells before the
+row, and garbage collection deletes them after it. A cell is therefore missing only if the row still needs it.
 A text is a row key or a cell as `findings` encodes it.
 """
 
@@ -55,13 +55,13 @@ _PROGRAM_FIELDS = 4
 _NO_FACTS = RowFacts()
 
 REPORTED_MAX = 100_000
-"""Reports that are remembered, to report a text that many rows need once; beyond it, rarely more often."""
+"""Maximum of remembered reports, which prevent repeated reports of a text that many rows need."""
 
 
 class HashedFinding(NamedTuple):
-    """A finding, the hash of its text, and what is wrong with that text: EXPECTED, PRESENT or FAULT.
+    """A finding, the hash of its text, and the mismatch of that text: EXPECTED, PRESENT or FAULT.
 
-    A text that is EXPECTED is missing, one that is PRESENT is not needed, a FAULT is a finding itself.
+    An EXPECTED text is missing, a PRESENT text is not needed, and a FAULT is a finding by itself.
     """
 
     number: int
@@ -71,7 +71,7 @@ class HashedFinding(NamedTuple):
 
 @dataclass(slots=True)
 class _Suspects:
-    """The texts of a page that mismatch, each with the key of its row, and its findings."""
+    """The mismatching texts of a page, each with the key of its row, and the findings of the page."""
 
     missing: list[tuple[bytes, bytes]] = field(default_factory=list)
     left: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -86,8 +86,8 @@ class _Suspects:
 class Rechecker:
     """Finds the rows of mismatching hashes, reads them again and yields findings. For one thread.
 
-    `suspected` contains the hashes of all mismatches. It may contain others: callers ignore the findings
-    whose hash and mismatch are not among theirs.
+    `suspected` contains the hashes of all mismatches, and maybe others: callers ignore findings with a hash
+    and mismatch that they did not find.
     """
 
     def __init__(self, table: Table, suspected: Container[int]) -> None:
@@ -99,13 +99,13 @@ class Rechecker:
     def findings(self, page: Sequence[KeyedRow]) -> Iterator[HashedFinding]:
         """Yield each confirmed finding of a page; nothing if all rows agree.
 
-        A text that rows of several pages need may be reported by each worker that reads one of them.
+        A text that rows of several pages need may be reported once by each worker that reads one of them.
         """
         suspects = self._suspects(page)
         if suspects.empty:
             return
-        # The order of the reads matters: first the needed rows, then the rows that need them. In the other
-        # order a run that is purged between the reads would be reported with a missing content.
+        # The order of the reads matters: first the needed rows, then the rows that need them. In the reverse
+        # order, a run purged between the reads would be reported as having a missing content.
         needed = self._read({row_of(text) for _, text in suspects.missing})
         needed_facts = self._facts(needed)
         rows = dict(page)
@@ -125,14 +125,14 @@ class Rechecker:
                 yield from self._report_once(text, PRESENT, _unneeded(key, text, current))
 
     def _report_once(self, text: bytes, mismatch: int, finding: Finding) -> Iterator[HashedFinding]:
-        """Yield the finding of `text`, unless that text was reported before: one item or none.
+        """Yield the finding of `text`, unless it was already reported: one item or none.
 
-        A text is reported with a repair and without one, in any order.
+        A text is reported both with a repair and without one, in any order.
         """
-        # Several rows may need the same missing cell, and perhaps only one of them can be committed again.
+        # Several rows may need the same missing cell, and perhaps only one of them can be re-committed.
         report = text_hash(text), finding.repair != NO_REPAIR
         if report not in self._reported:
-            # Clearing costs some repeated reports only, which are grouped by their hash.
+            # Clearing only repeats some reports, which are grouped by their hash anyway.
             if len(self._reported) >= REPORTED_MAX:
                 self._reported.clear()
             self._reported.add(report)
@@ -144,7 +144,7 @@ class Rechecker:
         suspected = self._suspected
         for key, facts in self._collector.collect_each(page).items():
             left = (text for text in facts.present if text_hash(text) in suspected)
-            # A cell that may be there at any time was missing when the table was scanned.
+            # A cell that may always be there was missing when the table was scanned.
             suspects.left += ((key, text) for text in left if text not in facts.allowed)
             missing = (text for text in facts.expected if text_hash(text) in suspected)
             suspects.missing += ((key, text) for text in missing)
@@ -154,19 +154,19 @@ class Rechecker:
         return suspects
 
     def _read(self, keys: set[bytes]) -> dict[bytes, Row]:
-        """Return the complete rows with these keys that exist, by key, in one call, in none without keys."""
+        """Return, by key, the complete rows that exist, with one call, or none without keys."""
         return self._table.rows(sorted(keys)) if keys else {}
 
     def _facts(self, rows: dict[bytes, Row]) -> dict[bytes, RowFacts]:
-        """Return the facts of each row by key, collected again, without cached ones."""
-        # A new collector: a horizon that was cached during the scan may have changed, a content been deleted.
+        """Return the facts of each row by key, collected again without cached facts."""
+        # Use a new collector: a cached horizon may have changed since the scan, or a content been deleted.
         return FactCollector(self._table).collect_each(list(rows.items()))
 
 
 def _owners(key: bytes, text: bytes) -> list[bytes]:
     """Return the keys of the rows that could need `text`, which is a cell of the row `key`.
 
-    These are the run row for a row of the run index, run row and content row for a reference. Empty
+    A row of the run index has the run row, and a reference has the run row and content row. The list is empty
     for other rows, which name no run, and for malformed keys.
     """
     try:
@@ -181,7 +181,7 @@ def _owners(key: bytes, text: bytes) -> list[bytes]:
 
 
 def _column(key: bytes, text: bytes) -> bytes:
-    """Return the column of a text of the row `key`, which may be malformed and contain any byte."""
+    """Return the column of a text of the row `key`, which may be malformed and contain any bytes."""
     return text[len(key) + 1 :].partition(b"\n")[0]
 
 
@@ -204,10 +204,10 @@ def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Findin
 
 
 def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
-    """Return the finding of a needed text, missing or with another value, with a repair if derivable."""
+    """Return the finding of a needed text that is missing or different, with a repair if derivable."""
     row, column = row_of(text), column_of(text)
     kind = _MISSING[row[:2]]
-    # A content of events can be merged again from their bodies; any other content has no second copy.
+    # A content of events can be merged again from their bodies; other contents have no second copy.
     from_events = run_rows.latest_document(needing) is None
     lost = kind is Kind.MISSING_PART or (kind is Kind.MISSING_CONTENT and not from_events)
     stored = needed.get(row, {}).get(column)
@@ -222,7 +222,7 @@ def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) ->
 def _is_program(value: bytes) -> bool:
     """Return whether the value of a reference is empty or has the form of a program: four escaped names."""
     # Such a reference is a note, not an error: two documents of one run with equal content and start put the
-    # same cell, and the last one wins.
+    # same cell, and the last put wins.
     fields = value.split(b"|")
     try:
         return not value or len([unescape(text) for text in fields]) == _PROGRAM_FIELDS
@@ -231,14 +231,14 @@ def _is_program(value: bytes) -> bool:
 
 
 def _needs(facts: RowFacts, text: bytes) -> bool:
-    """Return whether the facts of a row expect or allow the cell of a text, whatever its value."""
-    # A cell with another value than needed is reported as missing, and must not be reported twice.
+    """Return whether the facts of a row expect or allow the cell of a text, with any value."""
+    # A cell with a wrong value is reported as missing, and must not be reported twice.
     cell = cell_text(row_of(text), column_of(text))
     return any(needed == text or needed.startswith(cell) for needed in (*facts.expected, *facts.allowed))
 
 
 def _unneeded_reference(key: bytes, column: bytes, current: dict[bytes, RowFacts]) -> Kind:
-    """Return why no row needs a reference, given the rows that exist as `current`. Raises CorruptRow."""
+    """Return why no row needs a reference, given the existing rows as `current`. Raises CorruptRow."""
     letter, _, _, tail = key.split(b"|", 3) if key.count(b"|") == 4 else (b"", b"", b"", b"")
     reference = layout.parse_reference_tail(tail)
     dataset = ranges.dataset_of(key)
@@ -266,7 +266,7 @@ def _parse_run_index_key(key: bytes) -> layout.Reference:
 
 
 def _check_way_key(key: bytes) -> None:
-    """Raise CorruptRow unless the key is that of a way: of a direction, a dataset and a period."""
+    """Raise CorruptRow unless the key is a valid way: of a direction, a dataset and a period."""
     segments = key.split(b"|")
     if len(segments) != 6 or segments[1] not in layout.LETTERS.values():
         raise CorruptRow("is not the key of a way")

@@ -1,7 +1,7 @@
-"""Repair of findings: contents, aliases and the tag index are put again, days touched, runs re-committed.
+"""Repair of findings: puts contents, aliases and the tag index again, touches days, re-commits runs.
 
-Nothing is deleted. A content is a set of operations that runs share. An alias of two datasets is in the rows
-of both: the repair of one row puts the cells that the rows of the other datasets lack.
+Deletes nothing. A content is a set of operations that runs share. An alias of two datasets is in the rows of
+both; the repair of one row puts the cells that the rows of the other datasets lack.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fll_hbase.tables import Batch, Put, Row, Table
 
 
 def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) -> dict[Repair, str]:
-    """Apply the repairs; return the reason of each that is impossible, {} if all succeeded.
+    """Apply the repairs; return a reason for each impossible one, {} if all succeeded.
 
     Contents and aliases are put before any run is committed. Raises StoreUnavailable.
     """
@@ -39,32 +39,31 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
 
 
 def _recommit(store: LineageStore, runs: Sequence[RunKey]) -> Mapping[RunKey, LineageError]:
-    """Commit runs again; return the errors by run, of failed runs only. Raises StoreUnavailable."""
+    """Commit runs again; return errors by run, only for failed runs. Raises StoreUnavailable."""
     try:
         return store.recommit(runs)
     except CorruptRow as error:
         if len(runs) == 1:
             return {runs[0]: error}
-        # The error of an unreadable content ends the whole call and does not name the run: bisect. Commits
+        # The error of an unreadable content fails the whole call without naming the run, so bisect. Commits
         # are idempotent, so committing some runs twice is harmless.
         half = len(runs) // 2
         return {**_recommit(store, runs[:half]), **_recommit(store, runs[half:])}
 
 
 def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
-    """Return what repairs the row `key`, a content, calendar, alias or tags row, by its cells as stored.
+    """Return the puts that repair the row `key` (content, calendar, alias or tags), from its stored cells.
 
     For a content: its catalogue cells, then the row itself, encoded again from its operations. For tags:
-    their index rows. For a calendar: new tokens, with which no seal holds. For an alias row: the dataset of
-    `key` as an alias in the row of each of its aliases; the row itself is not put.
-    Raises CorruptRow for a content that is missing or whose operations cannot be read, and for an alias that
-    cannot be parsed.
+    their index rows. For a calendar: new tokens, which invalidate all seals. For an alias row: the dataset of
+    `key` as an alias in the row of each of its aliases; the row itself is not put. Raises CorruptRow for a
+    content that is missing or whose operations cannot be read, and for an alias that cannot be parsed.
     """
     if key.startswith(layout.CONTENTS):
         if not row:
             raise CorruptRow("the content is missing")
         content = check_contents.rebuild_content(ranges.checksum_of(key), row)
-        # Catalogue before content, as in step 3 of a commit.
+        # Put the catalogue before the content, as in step 3 of a commit.
         return [content.catalogue, content.data]
     if key.startswith(layout.TAGS):
         return [[tag_rows.index_put(tag) for tag in tag_rows.decode_tags(key, row)]]

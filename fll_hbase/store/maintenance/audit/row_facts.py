@@ -1,4 +1,4 @@
-"""Collect audit facts from a page of rows, one handler per key prefix, with batched lookups."""
+"""Collection of audit facts from pages of rows, with a handler per key prefix and batched lookups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row, Table, read_rows
 
 PAGE_ROWS, LARGE_ROWS = 1_000, 20
-"""Rows of a page; LARGE_ROWS for contents and event bodies, whose cells may have 8 MiB each."""
+"""Rows of a page; LARGE_ROWS applies to contents and event bodies, whose cells may have 8 MiB each."""
 
 KeyedRow: TypeAlias = tuple[bytes, Row]
 Collector: TypeAlias = Callable[[bytes, Row, RowFacts], None]
@@ -45,11 +45,11 @@ _PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_references),
     layout.RUN_INDEX: check_indexes.collect_run_index,
 }
-"""Collectors of kinds with a row for each run: of pages at once, since every row can be read."""
+"""Collectors of kinds with a row for each run. They take whole pages, since every row is readable."""
 
 
 def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
-    """Yield scanned rows in pages of one kind, of PAGE_ROWS, or LARGE_ROWS for contents and event bodies."""
+    """Yield scanned rows in pages of one kind: PAGE_ROWS, or LARGE_ROWS for contents and event bodies."""
     for kind, rows in groupby(scanned, key=_kind_of):
         size = LARGE_ROWS if kind in _LARGE else PAGE_ROWS
         while page := list(islice(rows, size)):
@@ -57,7 +57,7 @@ def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
 
 
 class FactCollector:
-    """Collects facts of rows. For one scan: contents and horizons are cached as first read."""
+    """Collects facts of rows for one scan; contents and horizons are cached as first read."""
 
     def __init__(self, table: Table, *, once: bool = False) -> None:
         self._table = table
@@ -70,7 +70,7 @@ class FactCollector:
         self._collect(page, self._load(page), facts)
 
     def collect_each(self, page: Sequence[KeyedRow]) -> dict[bytes, RowFacts]:
-        """Return the facts of each row of a page by key; a row that cannot be read has a finding."""
+        """Return the facts of each row of a page by key; an unreadable row has a finding."""
         endpoints = self._load(page)
         facts = {key: RowFacts() for key, _ in page}
         for key, row in page:
@@ -97,7 +97,7 @@ class FactCollector:
             else:
                 raise CorruptRow("no kind of row has this prefix")
         except CorruptRow as error:
-            # An audit continues: one unreadable row must not hide the other findings.
+            # Continue the audit: one unreadable row must not hide the other findings.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error)))
 
     def _load(self, page: Sequence[KeyedRow]) -> Endpoints:
@@ -107,31 +107,31 @@ class FactCollector:
         return self._readable_endpoints(runs)
 
     def _readable_endpoints(self, runs: Iterable[Row]) -> Endpoints:
-        """Return the endpoints of the contents of all commits of run rows, without unreadable ones."""
-        # One read for the page. Contents that cannot be read are findings of their own rows.
+        """Return the endpoints of the contents of all commits of run rows, leaving out unreadable ones."""
+        # One read covers the page. Unreadable contents are findings of their own rows.
         read = self._endpoints.read(_committed_contents(runs))
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the horizons of datasets in milliseconds since 1970, 0 without one. They are cached."""
+        """Return the horizons of datasets in milliseconds since 1970, 0 without one, through a cache."""
         missing = {
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }
         rows = read_rows(self._table, missing, columns=(layout.LIGHT,))
         read = {dataset: _horizon_ms(rows.get(dataset, {})) for dataset in missing.values()}
-        # Before the update, which may evict them.
+        # Done before the update, which may evict them.
         cached = {dataset: self._horizons_ms[dataset] for dataset in datasets if dataset not in read}
         self._horizons_ms.update(read)
         return {**cached, **read}
 
 
 def _kind_of(keyed: KeyedRow) -> bytes:
-    """Return the prefix of a row's key that names its kind."""
+    """Return the prefix of a row key that identifies its kind."""
     return keyed[0][:2]
 
 
 def _committed_contents(runs: Iterable[Row]) -> Iterator[bytes]:
-    """Yield the content row of each checksum in the commit values of run rows, once."""
+    """Yield the content row of each checksum in the commit values of run rows, each once."""
     checksums = {
         cell[0][: layout.CHECKSUM_DIGITS]
         for row in runs
@@ -144,9 +144,9 @@ def _committed_contents(runs: Iterable[Row]) -> Iterator[bytes]:
 def _horizon_ms(row: Row) -> int:
     """Return the latest horizon in a dataset's row in milliseconds since 1970, 0 without one.
 
-    The row is in the catalogue or among the ways. Malformed horizons are ignored.
+    The row is a catalogue row or a horizon row among the ways. Malformed horizons are ignored.
     """
-    # Each purge puts a cell of its own; the latest is valid. `collect_dataset` reports malformed ones.
+    # Each purge puts its own cell; the latest is valid. `collect_dataset` reports malformed ones.
     horizons = []
     for column in row:
         if column.startswith(layout.HORIZON):
