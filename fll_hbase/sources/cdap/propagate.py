@@ -294,7 +294,7 @@ class StagePropagation:
         )
 
     def _resolve_inputs(self, operation: StageOperation) -> tuple[InputField, ...]:
-        """Return the inputs of an operation with their origins; skip inputs without origin and warn of them."""
+        """Return the inputs of an operation with their origins; skip inputs without one, with a warning."""
         inputs: list[InputField] = []
         for stage_input in deadline.watched(operation.inputs):
             name = stage_input.name

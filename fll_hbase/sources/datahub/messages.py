@@ -144,7 +144,7 @@ class _MessageCollector:
         return AspectOutcome.RECORDED
 
     def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
-        """Add an event of a run with either its inputs or its outputs, each of which is an aspect."""
+        """Add an event of a run with its inputs or its outputs, which are separate aspects."""
         errors_before = self.checks.errors.count
         namespace = _dataset(self.checks, proposal).namespace
         datasets = process_instance_datasets(_upserted(proposal)[0], name)

@@ -90,7 +90,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return all unique ids after their dependencies; nodes in or after a circle come last, with a warning."""
+    """Return all unique ids after their dependencies; warn of circles, whose nodes come last."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
