@@ -1,4 +1,4 @@
-"""Rewrite rules for names and namespaces of datasets: from physical names, such as dated paths, to logical ones."""
+"""Rewrite rules for names and namespaces of datasets, from physical ones (dated paths) to logical ones."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _unescaped(proposal: Part) -> Part:
 
 
 def _change(item: Part) -> Iterator[Proposal]:
-    """Yield the proposal of a `MetadataChangeProposal`; add an error if it lacks `aspect`, unless it is a DELETE."""
+    """Yield the proposal of a `MetadataChangeProposal`, which requires `aspect` unless it is a DELETE."""
     data = without_nulls(item)
     if not data.is_object:
         return

@@ -210,8 +210,8 @@ def _sent_inputs(operation: dict[str, Any]) -> list[Any]:
 def read_head(document: object, namespace: str | None, *members: str) -> tuple[Part, str]:
     """Return a document with its own validator, and its namespace; warn of members other than `members`.
 
-    The namespace comes from the URL or, if that is None, from the document; if both differ, an error is
-    added. Raises UnreadableDocument for anything but an object.
+    The namespace comes from the URL or, if that is None, from the document. A difference adds an error.
+    Raises UnreadableDocument for anything but an object.
     """
     top = Part(Validator(), document).with_members(*members)
     top.validator.check()

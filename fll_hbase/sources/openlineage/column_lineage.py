@@ -2,7 +2,7 @@
 
 In `columnLineage` up to 1-0-2, a field has one transformation type. From 1-1-0, each input field has its own
 type. From 1-2-0, inputs of the whole dataset are a separate list. Agents of earlier versions repeat such
-inputs in every field; they are moved from the fields to the dataset, so that they are stored once. The facet
+inputs in every field. Reading moves them from the fields to the dataset to store them once. The facet
 `lineage` has other member names, and inputs without a field: their datasets are read, with unknown fields.
 """
 
