@@ -31,7 +31,7 @@ class PlanLines:
                     content += part
         except OSError as error:
             raise PlanSpoolError(f"{self._path} cannot be read: {os_reason(error)}") from error
-        # An unfinished line is read again later: the listener takes back a line that a full disk cut.
+        # Read an unfinished line again later: the listener takes back a line that a full disk cut.
         # splitlines() would also end lines at other characters.
         *complete, _ = content.split(b"\n")
         lines = []

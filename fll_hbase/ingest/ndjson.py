@@ -48,9 +48,9 @@ class InputLine:
 def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
-    The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
-    not begin an object, the file is one document over many lines. Otherwise each line is a document, and
-    blank lines are skipped. A byte order mark at the beginning is ignored.
+    The items of a JSON array are documents. In other files each line is a document, and blank lines are
+    skipped. But if the first line alone is not JSON and the second does not begin an object, the file is one
+    document over many lines. A byte order mark at the beginning is ignored.
     """
     # A pipe has no file name and cannot seek, so the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
@@ -111,8 +111,8 @@ def open_stream(
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
-    With `ratio_max`, reading raises TooLarge if the bytes decompress to more than so many times their number,
-    or if they are names, comments and empty members that decompress to next to nothing.
+    With `ratio_max`, reading raises TooLarge if the bytes decompress to more than `ratio_max` times their
+    number. It also does for names, comments and empty members, which decompress to next to nothing.
     `on_decompressed` is called with the number of decompressed bytes of each read.
     """
     source = _RawStream(read, head)
@@ -164,9 +164,9 @@ class _Decompression:
 def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:
     """Yield the lines that are not blank; a line that cannot be read has its error instead of bytes.
 
-    A line of more than `line_bytes_max` bytes is skipped. After more than `bytes_max` bytes in all, more
-    than BLANK_LINES_MAX blank lines, broken gzip, or a broken connection (UnreadableDocument) or too high a
-    ratio (TooLarge), raised by `body`, that error is the last line.
+    A line of more than `line_bytes_max` bytes is skipped. Some errors end the input and are its last line:
+    more than `bytes_max` bytes in all, more than BLANK_LINES_MAX blank lines, broken gzip, and errors raised
+    by `body`. Those are a broken connection (UnreadableDocument) and too high a ratio (TooLarge).
     """
     return _without_blank(_read_all_lines(body, line_bytes_max, bytes_max))
 

@@ -1,7 +1,7 @@
 """Document formats: for each source, what identifies its documents and what reads them.
 
-To add a source, write its folder in fll_hbase/sources and add its line to FORMATS: `fll record`, the Spark
-jobs and POST /v3/namespaces/<ns>/<route> then accept its documents. A source is imported with its first
+To add a source, write its folder in fll_hbase/sources and add its line to FORMATS. Then `fll record`, the
+Spark jobs and POST /v3/namespaces/<ns>/<route> accept its documents. A source is imported with its first
 document, because most commands read none and importing the parser of SQL alone takes 0.1 s of a processor.
 """
 

@@ -14,7 +14,7 @@ def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperati
     """Return operations in the order given, or sort a set so that producers precede consumers.
 
     The order of a set is the same in every process. Raises UnreadableDocument for a set that has a cycle, or
-    in which several operations output one field: without an order, it is ambiguous which output is used.
+    in which several operations output one field. Without an order, it is ambiguous which output is used.
     """
     if not isinstance(operations, set | frozenset):
         return tuple(operations)

@@ -33,9 +33,9 @@ def parse(raw: bytes) -> Any:
     """Parse any JSON value from a text in UTF-8; numbers too large for a float are infinite.
 
     Raises UnreadableDocument for any other text, also for a text with a byte order mark. Also raises it for
-    JSON that parsers interpret differently: NaN and Infinity, duplicate members, lone surrogates (each with
-    its path), integers of more than 4,300 digits, and nesting beyond Python's recursion limit. Raises
-    TooLarge like `check_containers`.
+    JSON that parsers interpret differently: NaN and Infinity, duplicate members, and lone surrogates, each
+    with its path. The same goes for integers of more than 4,300 digits and for nesting beyond Python's
+    recursion limit. Raises TooLarge like `check_containers`.
     """
     value = parse_with_halves(raw)
     # json accepts lone surrogates, which UTF-8 cannot store. Only texts with such escapes are searched.

@@ -16,9 +16,9 @@ _LEAP_SECOND = re.compile(r"(?<=T\d\d:\d\d):60(?=\D)")
 def read_time_ms(holder: Part, name: str) -> int:
     """Return a required ISO 8601 time in ms since 1970, rounded down. The default zone is UTC.
 
-    Extensions of RFC 3339 and RFC 9557 are allowed: a lower-case `z`, a leap second, and the name of a zone
-    after the offset, as Java's ZonedDateTime prints it. The result is 0, with an error, if the time is
-    missing, invalid or before 1970.
+    Extensions of RFC 3339 and RFC 9557 are allowed: a lower-case `z`, a leap second, and a zone's name after
+    the offset, as printed by Java's ZonedDateTime. The result is 0, with an error, if the time is missing,
+    invalid or before 1970.
     """
     errors_before = holder.validator.errors.count
     given = holder.required(name)

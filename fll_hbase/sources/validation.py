@@ -120,8 +120,8 @@ class Part:
     """A value of a document at a path, and methods to read its members, which only an object has.
 
     Invalid data adds an error and returns a placeholder. The methods `text`, `optional_object` and
-    `optional_items` are tolerant: null counts as a missing member, and a value of the wrong type is left out
-    with a warning.
+    `optional_items` are tolerant: null counts as missing, and a value of the wrong type is left out with a
+    warning.
     """
 
     __slots__ = ("members", "path", "validator", "value")

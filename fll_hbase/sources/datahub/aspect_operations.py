@@ -56,8 +56,8 @@ def build_operations(
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
     """Build the READs, sorted by dataset, first the READs with fields.
 
-    A dataset with used fields has a READ with these fields, sorted. A dataset that has no known fields, or
-    that is also used as a whole, has a READ without fields, so a dataset may have both.
+    A dataset with used fields has a READ with these fields, sorted. A dataset without known fields, or that
+    is also used as a whole, has a READ without fields. So a dataset may have both.
     """
     used: dict[Dataset, set[str]] = {}
     blind: set[Dataset] = set(edges.sources)

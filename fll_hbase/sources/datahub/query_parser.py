@@ -1,7 +1,7 @@
 """Column lineage from a query parser: pairs of a target and its sources.
 
-A pair is a list of two objects. The first has `Left`, a table whose rows depend on the columns of the second
-object, or `Right`, a column that is derived from the columns of the second object.
+A pair is a list of two objects. The first has `Left`, a table, or `Right`, a column. The rows of the table
+depend on the columns in the second object, and the column is derived from them.
 """
 
 from __future__ import annotations

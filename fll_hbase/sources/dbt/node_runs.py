@@ -22,8 +22,8 @@ TYPE = "DBT"
 class Invocation:
     """One invocation of dbt with its results by unique id; `path` is the artifact that contains it.
 
-    `written_ms` is the time at which that artifact was written, else the last start of a node, else the time
-    at which the manifest was written, or 0 if all are unknown.
+    `written_ms` is when that artifact was written, else the last start of a node, else when the manifest was
+    written, or 0 if all are unknown.
     """
 
     id: str

@@ -105,9 +105,8 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
 
     `dialect` is one of DIALECTS, `verb` the first word of the WRITE's description. A column has the spelling
     that `tables` has for the target. If `tables` has no declared columns of the target, the query's columns
-    are declared for later queries that read the target, provided that all are known in order. Raises
-    UnreadableDocument for a text that is not exactly one query of the dialect, or that has names which are
-    too long, and TooLarge.
+    are declared for later queries that read it, if all are known in order. Raises UnreadableDocument for a
+    text that is not exactly one query of the dialect, or that has names which are too long, and TooLarge.
     """
     with long_scripts.turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)

@@ -44,7 +44,7 @@ _current: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 
 @contextmanager
 def turn(sql: object) -> Iterator[None]:
-    """Return a context that reads a script; a long script waits for its turn.
+    """Return a context for reading a script, which waits for its turn if it is long.
 
     The trees of a script need a kilobyte per character, and the parser never runs two scripts at once.
     Raises DeadlineExceeded.

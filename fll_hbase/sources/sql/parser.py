@@ -145,8 +145,8 @@ class Script:
 def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
-    Raises UnreadableDocument with every error if no statement can be parsed, TooLarge if the text or such a
-    statement is too much for the parser, and the errors of `deadline.check`.
+    Raises UnreadableDocument with every error if no statement can be parsed. Raises TooLarge if the text or
+    such a statement is too much for the parser. Also raises the errors of `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")

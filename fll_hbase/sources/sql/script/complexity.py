@@ -1,10 +1,10 @@
 """Statements that would take the parser too much time, found by their tokens.
 
 Commas, words or operators separate whatever a normal statement repeats, and the parser reads such lists in
-loops. Any other repetition, such as `[0]`, becomes a tree as deep as it is long, and the parser often walks
-the tree again for each level. The parser also tries several readings in turn: a join without a condition may
+loops. Any other repetition, such as `[0]`, becomes a tree as deep as it is long. The parser often walks the
+tree again for each level. It also tries several readings in turn. For example, a join without a condition may
 be a part of a later join, and a type's name may be a function or a cast. Each further level of nesting at
-least doubles its time.
+least doubles the time.
 """
 
 from __future__ import annotations

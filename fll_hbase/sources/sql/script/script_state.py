@@ -53,7 +53,7 @@ class TableWrite:
 
 @dataclass(slots=True)
 class ScriptState:
-    """State shared by the statements of a script, which are read in order. Keys by name are in lower case.
+    """State shared by the statements of a script, which are read in order. Names as keys are in lower case.
 
     Tables and views:
 
@@ -168,7 +168,7 @@ class ScriptState:
 
     @contextmanager
     def statement_columns(self, tokens: int) -> Iterator[None]:
-        """Return a context that reads a statement of `tokens` tokens, and counts columns that remain.
+        """Return a context for reading a statement of `tokens` tokens, which counts columns that remain.
 
         The first columns, up to the number of tokens, are free, since the statement may list them. Raises
         TooManyColumns.

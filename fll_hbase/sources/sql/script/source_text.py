@@ -1,7 +1,7 @@
 """Source text of expressions and clauses, without comments and with literals as placeholders.
 
-The script's tokens delimit the text, so that a new version of the SQL library does not change it:
-descriptions of operations are part of a run's checksum. An item is one expression in the list of a SELECT,
+The script's tokens delimit the text, so that a new version of the SQL library does not change it. Such texts
+describe operations, which are part of a run's checksum. An item is one expression in the list of a SELECT,
 SET or VALUES.
 """
 

@@ -1,7 +1,7 @@
 """Quotes and comments that are never closed, and the statements of a script that they affect.
 
-A script is cut where a statement clearly ends: at a `;` that ends a line, before a line that begins with the
-first word of a statement. A statement whose quote is never closed is left out, and the others are read.
+A script is cut where a statement clearly ends: at a `;` at the end of a line, if the next line begins with
+the first word of a statement. A statement whose quote is never closed is left out, and the others are read.
 """
 
 from __future__ import annotations
