@@ -1,4 +1,4 @@
-"""Settings of capture: arguments override `spark.fll.capture.*`, then `FLL_CAPTURE_*`, then defaults."""
+"""Settings of capture, by precedence: arguments, `spark.fll.capture.*`, `FLL_CAPTURE_*`, defaults."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Column lineage derived from a job's `sql` facet, for outputs whose columns the event lacks.
 
-Airflow's SQL operators, dbt and many JDBC jobs send the statement of a run and its datasets without columns.
-Others send columns named by numbers, or by the query where an INSERT writes by position. The description of
-each derived input marks it as derived. When events are merged, other columns override derived ones.
+Airflow's SQL operators, dbt and many JDBC jobs send the statement of a run. Their datasets have no columns,
+or columns named by numbers, or by the query where an INSERT writes by position. The description of each
+derived input marks it as derived. When events are merged, other columns override derived ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Steps of the parser, counted and bounded while it runs, with checks of the request's deadline.
 
 The compiled parser does not react to signals or threads while it runs. It tries several readings in turn, so
-that each further level of nesting may double its time. The parser asks its dialect for a fact, such as whether
-`||` joins strings, at the beginning of every expression, table, type and query. A dialect that answers with
-Python code counts these steps, and lets other threads run.
+that each further level of nesting may double its time. The parser asks its dialect for a fact, such as
+whether `||` joins strings, at the beginning of every expression, table, type and query. A dialect that
+answers with Python code counts these steps, and lets other threads run.
 """
 
 from __future__ import annotations
