@@ -1,4 +1,4 @@
-"""Capture: field lineage of PySpark jobs, read from the analysed plans of what they execute.
+"""Capture: field lineage of PySpark jobs, read from the analysed plans of their executions.
 
 from fll_hbase import capture
 
@@ -19,7 +19,7 @@ __all__ = ["flush", "install", "uninstall"]
 
 def __getattr__(name: str) -> Any:
     """Import `flush`, `install` or `uninstall` on first use. Raises AttributeError for any other name."""
-    # On first use: every Python process of an environment with the hook imports this package when it starts.
+    # Imported on first use, because every Python process with the hook imports this package when it starts.
     if name in __all__:
         from fll_hbase.capture import capture_session
 

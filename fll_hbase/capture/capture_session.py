@@ -1,6 +1,6 @@
 """Capture of the applications of this process: switched on, waited for and switched off.
 
-Nothing here raises, whatever the settings, Spark and the server do: the job is more important.
+Nothing here raises, whatever the settings, Spark and the server do, because the job is more important.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fll_hbase.capture")
 
 EXIT_SECONDS = 5.0
-"""How long the end of the process waits in all for what is not recorded."""
+"""Time that the end of the process waits in all for unrecorded lineage."""
 
 FLUSH_SECONDS = 30.0
 
@@ -41,7 +41,7 @@ WAIT_SECONDS_MAX = 86_400.0 * 30
 
 @dataclass(frozen=True, slots=True)
 class _Capture:
-    """One captured application; `process` is the one that installed it, not a fork of that."""
+    """One captured application; `process` is the process that installed it, not a fork."""
 
     context: SparkContext
     settings: CaptureSettings
@@ -63,11 +63,11 @@ def install(
     spool: str | Path | None = None,
     literals: bool | None = None,
 ) -> bool:
-    """Capture what the application of a session writes from now on; return whether it is captured.
+    """Capture what the application of a session writes from now on; return whether capture is on.
 
     Arguments override `spark.fll.capture.*`, which override `FLL_CAPTURE_*` (docs/record/spark.md). Without
-    a URL nothing is done. Whatever prevents it is logged as one warning, and the job goes on. Calling it
-    again does nothing, and with other settings replaces them; a new SparkContext needs another call.
+    a URL nothing is done. Any failure is logged as one warning, and the job goes on. Calling this again does
+    nothing, or replaces the settings if they differ. A new SparkContext needs another call.
     """
     try:
         arguments = {
@@ -89,7 +89,7 @@ def install(
 
 
 def install_once(spark: SparkSession) -> None:
-    """Capture the application of a session as the settings say, unless that was tried before."""
+    """Capture the application of a session according to its settings, unless that was tried before."""
     context = getattr(spark, "_sc", spark)
     if context not in _tried:
         _tried.add(context)
@@ -97,9 +97,9 @@ def install_once(spark: SparkSession) -> None:
 
 
 def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
-    """Wait until the server has recorded all that was written until now; return whether it has.
+    """Wait until the server has recorded everything written until now; return whether it has.
 
-    `timeout` is in seconds for all applications of this process together; None is no limit.
+    `timeout` is in seconds, for all applications of this process together. With None there is no limit.
     """
     deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]
@@ -107,9 +107,9 @@ def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
 
 
 def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
-    """End the capture of all applications of this process; return whether all of it is recorded.
+    """End the capture of all applications of this process; return whether all lineage is recorded.
 
-    What is not recorded within `timeout` seconds is sent by the next application with the same spool.
+    The next application with the same spool sends lineage that is not recorded within `timeout` seconds.
     """
     deadline = _deadline(timeout)
     with _lock:
@@ -161,7 +161,7 @@ def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
     faults = []
     client = spool = None
     try:
-        # A single attempt: the thread repeats it.
+        # A single attempt; the thread repeats it.
         client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
     except ConfigurationError as error:
         faults.append(str(error))
@@ -175,22 +175,22 @@ def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
 
 
 def make_resolver(head: PlanHead) -> Resolver:
-    """Return a new resolver with the namespace and the setting of literals in the head of a plan file."""
+    """Return a new resolver with the namespace and the literals setting from the head of a plan file."""
     return Resolver(ResolverSettings(namespace=head.namespace, literals=head.literals))
 
 
 def _running() -> list[_Capture]:
-    """Return the captures of this process that still run, replaced ones first."""
+    """Return the captures of this process that are still running, replaced ones first."""
     return _unfinished([*_replaced, *_captures])
 
 
 def _unfinished(captures: Iterable[_Capture]) -> list[_Capture]:
-    """Return the captures that this process, not its parent, started and that still run."""
+    """Return the captures that this process, not its parent, started and that are still running."""
     return [capture for capture in captures if capture.process == os.getpid() and not capture.worker.is_done]
 
 
 def _deadline(timeout: float | None) -> float:
-    """Return when a wait ends: what Python can wait for has a limit."""
+    """Return the monotonic time at which a wait ends, within the longest wait that Python allows."""
     return time.monotonic() + min(WAIT_SECONDS_MAX if timeout is None else timeout, WAIT_SECONDS_MAX)
 
 
@@ -202,7 +202,7 @@ def _left(deadline: float) -> float:
 @atexit.register
 def _close_at_exit() -> None:
     """End captures when the process ends, waiting up to EXIT_SECONDS in all; does nothing in a fork."""
-    # Not in a fork, which could wait for ever for a lock that another thread of its parent had.
+    # A fork could wait forever for a lock that another thread of its parent held.
     if _running():
         with suppress(KeyboardInterrupt):
             uninstall(EXIT_SECONDS)

@@ -1,4 +1,4 @@
-"""Settings of capture: arguments before `spark.fll.capture.*` before `FLL_CAPTURE_*` before defaults."""
+"""Settings of capture, by precedence: arguments, `spark.fll.capture.*`, `FLL_CAPTURE_*`, defaults."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _SPARK_NAMES = {
     "capture_literals": "literals",
     "capture_bytes_max": "bytesMax",
 }
-"""The part after SPARK_PREFIX of each setting."""
+"""The part of each setting's name after SPARK_PREFIX."""
 
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f]")
 
 _WORDS = {"true": "1", "false": "0"}
-"""Spark's own switches are words, so those of capture may be."""
+"""Spark's own switches are words, so capture accepts words, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureSettings:
-    """Where lineage of one application goes, and which directory it waits in, of at most `bytes_max` bytes.
+    """Destination of one application's lineage, and the directory in which up to `bytes_max` bytes wait.
 
-    `url` may have a user and a password, and `token` is a secret: neither is written anywhere.
+    `url` may contain a user and a password, and `token` is a secret: neither is written anywhere.
     """
 
     url: str = field(repr=False)
@@ -46,12 +46,12 @@ class CaptureSettings:
 
     @property
     def destination(self) -> str:
-        """Return the URL of the server without user, password, query and slashes at its end."""
+        """Return the URL of the server without user, password, query and trailing slashes."""
         return without_credentials(self.url)
 
 
 def without_credentials(url: str) -> str:
-    """Return a URL without user, password, query, fragment and slashes at its end."""
+    """Return a URL without user, password, query, fragment and trailing slashes."""
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=netloc, query="", fragment="").geturl().rstrip("/")
@@ -62,10 +62,10 @@ def read_settings(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str] = os.environ,
 ) -> CaptureSettings | None:
-    """Return the settings, or None if no URL is set anywhere: then capture is off.
+    """Return the settings, or None if no URL is set anywhere, which turns capture off.
 
-    `arguments` are by the names of `config.Settings`; `spark_value` returns the value of a setting of the
-    application. Raises ConfigurationError with every fault.
+    `arguments` are keyed by the names of `config.Settings`. `spark_value` returns the value of a setting of
+    the application. Raises ConfigurationError with every error.
     """
     values: dict[str, str | int] = {}
     faults: list[str] = []
@@ -97,21 +97,21 @@ def read_settings(
 
 
 def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of plans where none is set: `fll-capture` in XDG's state directory."""
+    """Return the default directory of plans: `fll-capture` in XDG's state directory."""
     state = environment.get("XDG_STATE_HOME", "")
-    # A relative path is not valid there (XDG base directory specification).
+    # The XDG base directory specification ignores relative paths.
     base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
     return base / "fll-capture"
 
 
 def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
-    """Return the directory of plans, the default for "", or None if the name cannot be a path."""
+    """Return the directory of plans, the default for "", or None if the text cannot be a path."""
     if not path:
         return default_spool(environment)
     try:
         return None if "\0" in path else Path(path).expanduser()
     except RuntimeError:
-        # The home directory of a user that does not exist.
+        # The path names the home directory of an unknown user.
         return None
 
 
@@ -147,12 +147,12 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a URL, or None if it has blanks inside, an invalid port or cannot be split."""
+    """Split a URL; return None if it contains blanks, has an invalid port or cannot be split."""
     if _BLANKS.search(url.strip()):
         return None
     try:
         parts = urlsplit(url)
-        # Parsed when it is read: `http://host:port` with a port that is no number.
+        # Reading the port parses it, and raises for `http://host:port`.
         _ = parts.port
     except ValueError:
         return None

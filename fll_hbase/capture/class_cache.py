@@ -1,7 +1,7 @@
-"""Compiled classes of the listener, which later applications of the same user load instead of compiling them.
+"""Compiled classes of the listener, kept so that later applications of the same user need not compile them.
 
-They are in `fll-capture` of the user's cache directory. Whoever can write there decides what the JVM of a job
-executes, so a directory or file that another user owns or may write is not used.
+The classes are in `fll-capture` of the user's cache directory. Whoever can write there decides what the JVM
+of a job executes. So a directory or file is not used if another user owns it or may write to it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import IO
 
 JARS_MAX = 8
-"""Jars that stay. One has 60 kB, and belongs to one build of Spark and one Java."""
+"""Jars to keep. Each has 60 kB, and belongs to one build of Spark and one Java."""
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 _log = logging.getLogger("fll_hbase.capture")
 
 
 def jar_path(parts: Iterable[str]) -> Path | None:
-    """Return the path of the jar for what its classes depend on, or None for a user without a directory."""
+    """Return the path of the jar for what its classes depend on, or None if the user has no directory."""
     digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -34,7 +34,7 @@ def jar_path(parts: Iterable[str]) -> Path | None:
 
 
 def is_usable(jar: Path) -> bool:
-    """Return whether a jar is there and undamaged, and no other user may write to it or its directory."""
+    """Return whether a jar exists undamaged, and no other user may write to it or its directory."""
     try:
         if not (_is_own(jar.parent) and _is_own(jar)):
             return False
@@ -45,7 +45,7 @@ def is_usable(jar: Path) -> bool:
 
 
 def write(jar: Path, classes: Mapping[str, bytes]) -> None:
-    """Write the classes by name as a jar, which other processes see whole or not; a failure is logged."""
+    """Write the classes by name as a jar, atomically for other processes; log a failure."""
     temporary = jar.with_name(f"{jar.name}.{os.urandom(4).hex()}")
     try:
         jar.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _write_jar(file: IO[bytes], classes: Mapping[str, bytes]) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether a path is this user's, no link, and not writable by others. Raises OSError."""
+    """Return whether a path belongs to this user only, and is not a link. Raises OSError."""
     status = path.lstat()
     is_writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return status.st_uid == os.getuid() and not stat.S_ISLNK(status.st_mode) and not is_writable

@@ -1,17 +1,17 @@
-"""Listener of capture: Java source, compiled inside the driver's JVM by the compiler that Spark brings.
+"""Listener of capture: Java source, compiled in the driver's JVM by the compiler that comes with Spark.
 
 The listener appends lines to the plan file. Each line is one JSON object, written once and ended by a
-newline; a line without its newline is unfinished.
+newline; a line without its newline is incomplete.
 
 - `{"application": {"id", "name", "user", "version", "start"}}` is the first line; times are epoch ms.
 - `{"execution": {"id", "root", "start", "end", "action"?, "error"?}, "datasets": [...], "plan": {...}}` is an
   execution that writes. `root` is the execution that started it, or its own id. `error` is the class of the
-  failure. Without a plan, the line only ends a group of executions. With `fault` instead of a plan, the plan
-  could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
+  failure. Without a plan, the line only ends a group of executions. `fault` instead of a plan means that the
+  plan could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
 - `{"fault": {"error"}}` is an event that could not be processed.
-- `{"unseen": {"job"}}` is the first job that writes an RDD, which has no plan; there is one at most.
-- `{"applicationEnd": {"time", "missed", "dropped"}}` is the last line after a clean stop; `dropped` counts
-  the lines for which there was no room, `missed` the executions whose events Spark dropped.
+- `{"unseen": {"job"}}` is the first job that writes an RDD, which has no plan; there is at most one.
+- `{"applicationEnd": {"time", "missed", "dropped"}}` is the last line after a clean stop. `dropped` counts
+  the lines that did not fit, `missed` the executions whose events Spark dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class CaptureUnavailable(LineageError):
-    """Capture cannot run in this Spark: `reason` names its version or what else is missing."""
+    """Capture cannot run in this Spark; `reason` names its version or what else is missing."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -54,23 +54,23 @@ class Listener:
         self._listener = listener
 
     def waiting(self) -> int:
-        """Return how many lines wait in memory until the plan file has room for them."""
+        """Return how many lines wait in memory for room in the plan file."""
         return int(self._listener.waiting())
 
     def dropped(self) -> int:
-        """Return how many lines were lost: they are neither in the plan file nor wait for it."""
+        """Return how many lines were lost, neither written to the plan file nor waiting for it."""
         return int(self._listener.dropped())
 
     def missed(self) -> int:
-        """Return how many executions of any kind ended without an event: Spark dropped it."""
+        """Return how many executions, of any kind, ended without an event because Spark dropped it."""
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was."""
+        """Empty the plan file if it has `recorded` bytes, then write waiting lines; return whether it was."""
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:
-        """Return the line of a query; the benchmark measures it."""
+        """Return the line of a query, as the benchmark measures it."""
         return str(self._listener.dump(query_execution))
 
     def wait_until_empty(self, seconds: float) -> bool:
@@ -78,13 +78,13 @@ class Listener:
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
 
     def stop(self) -> None:
-        """Remove the listener from Spark, end the plan file and drop what waits. Can be called again."""
+        """Remove the listener from Spark, end the plan file and drop waiting lines. Can be called again."""
         self._listener.stop()
 
     def disconnect(self) -> None:
         """Close the connection of this thread to the JVM.
 
-        py4j does it when the thread has ended, with a line at INFO in the log of the job.
+        py4j would close it when the thread ends, and write a line at INFO into the log of the job.
         """
         client = self._listener._gateway_client
         connection = client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
@@ -97,14 +97,14 @@ class Listener:
 
 
 def _is_closed(*_: object, **__: object) -> None:
-    """Return None: stands in for `close` of a connection that is closed, whatever the arguments."""
+    """Return None for any arguments; replaces `close` of a connection that is already closed."""
 
 
 def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, literals: bool) -> Listener:
-    """Compile the listener, and register it with a queue of its own.
+    """Compile the listener, and register it with its own queue.
 
-    It appends to `plan_file` until that has `bytes_max` bytes. With `literals`, lines contain the constants
-    of expressions. Raises CaptureUnavailable where this Spark has no such compiler or other interfaces.
+    The listener appends to `plan_file` until the file has `bytes_max` bytes. With `literals`, lines contain
+    the constants of expressions. Raises CaptureUnavailable if this Spark lacks the compiler or an interface.
     """
     gateway = getattr(spark_context, "_gateway", None)
     if gateway is None:
@@ -116,7 +116,7 @@ def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, 
         listener = _create(
             gateway, _listener_class(gateway, context), (context, plan_file, bytes_max, literals)
         )
-    # py4j raises errors of its own as well as those of Java, and capture must not fail the job.
+    # py4j raises both its own errors and Java's, and capture must not fail the job.
     except Exception as error:
         detail = (str(getattr(error, "java_exception", error)).splitlines() or [repr(error)])[0]
         raise CaptureUnavailable(
@@ -126,7 +126,7 @@ def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, 
 
 
 def source() -> str:
-    """Return the Java source of the listener: all its files, by name, joined to one compilation unit."""
+    """Return the Java source of the listener: all its files, by name, joined into one compilation unit."""
     folder = files(__package__) / "listener"
     texts = [
         file.read_text(encoding="utf-8")
@@ -138,8 +138,8 @@ def source() -> str:
 
 
 def _listener_class(gateway: Any, context: Any) -> Any:
-    """Return the class of the listener: py4j caches methods by the name of a class, so it is loaded once."""
-    # A missing attribute of a gateway is a Java package, so only its dictionary shows what is there.
+    """Return the class of the listener, loaded once, because py4j caches methods by the name of a class."""
+    # A missing attribute of a gateway reads as a Java package, so look into its dictionary.
     if _CACHE not in gateway.__dict__:
         loader = context.getClass().getClassLoader()
         code = source()
@@ -150,7 +150,7 @@ def _listener_class(gateway: Any, context: Any) -> Any:
 
 
 def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
-    """Return the jar for this source, build of Spark and Java, or None if these are not known."""
+    """Return the jar for this source, build of Spark and Java, or None if these are unknown."""
     try:
         location = str(context.getClass().getProtectionDomain().getCodeSource().getLocation())
         java = str(gateway.jvm.System.getProperty("java.version"))
@@ -166,7 +166,7 @@ def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
 
 
 def _load(gateway: Any, loader: Any, jar: Path) -> Any | None:
-    """Return the listener's class from a jar; None, logged at DEBUG, if the JVM does not accept it."""
+    """Return the listener's class from a jar, or log at DEBUG that the JVM rejects it and return None."""
     try:
         url = _create(gateway, loader.loadClass("java.net.URL"), (jar.as_uri(),))
         urls = _array(gateway, "java.net.URL", (url,))
@@ -178,7 +178,7 @@ def _load(gateway: Any, loader: Any, jar: Path) -> Any | None:
 
 
 def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
-    """Compile Java source in the JVM and return the loaded class; keep it in the jar if one is given."""
+    """Compile Java source in the JVM and return the loaded class; keep it in the jar if there is one."""
     compiler = _create(gateway, loader.loadClass(_COMPILER), ())
     compiler.setParentClassLoader(loader)
     compiler.cook(code)
@@ -190,7 +190,7 @@ def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
 
 
 def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
-    """Call the constructor that has this number of parameters. Raises TypeError without one."""
+    """Call the constructor with this number of parameters. Raises TypeError if there is none."""
     for constructor in java_class.getConstructors():
         if constructor.getParameterCount() == len(arguments):
             return constructor.newInstance(_array(gateway, "java.lang.Object", arguments))
@@ -198,11 +198,11 @@ def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _array(gateway: Any, class_name: str, items: tuple[Any, ...]) -> Any:
-    """Return a new Java array of a class, named in full, with the items."""
-    # Spark brings py4j. What only sends events has neither.
+    """Return a new Java array of the items; `class_name` is the full name of their class."""
+    # Imported here, because py4j comes with Spark and programs that only send events do not have it.
     from py4j.java_gateway import JavaClass
 
-    # Not by gateway.jvm, which looks up each part of the name in all jars of Spark.
+    # gateway.jvm would look up each part of the name in all jars of Spark.
     values = gateway.new_array(JavaClass(class_name, gateway._gateway_client), len(items))
     for position, item in enumerate(items):
         values[position] = item

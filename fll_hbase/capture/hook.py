@@ -1,6 +1,6 @@
-"""Hook that captures every session of Spark in this process, without a change of its program.
+"""Hook that captures every Spark session of this process without changing its program.
 
-Importing this module is cheap and imports no Spark: the hook waits until the program does.
+Importing this module is cheap and does not import Spark: the hook waits until the program does.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from types import ModuleType
 from typing import Any
 
 _MODULES = ("pyspark.sql.session", "pyspark.sql.connect.session")
-"""The modules with a class `SparkSession`: sessions with a JVM, and those of Spark Connect."""
+"""The modules with a class `SparkSession`: sessions with a JVM, and Spark Connect's."""
 
 
 def activate() -> None:
-    """Capture sessions that are created from now on; calling it again does nothing."""
+    """Capture sessions that are created from now on; do nothing if already active."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     for name in _MODULES:
@@ -30,7 +30,7 @@ def activate() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the module of sessions as without the hook, and wraps its loader."""
+    """Finds the module of sessions as usual, and wraps its loader."""
 
     def __init__(self) -> None:
         self._is_searching = False
@@ -38,7 +38,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of PySpark, with a loader that wraps its session, or None for all other modules."""
+        """Find a module of PySpark, with a loader that wraps its session; return None for others."""
         if fullname not in _MODULES or self._is_searching:
             return None
         self._is_searching = True
@@ -52,7 +52,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Loads the module of sessions, and wraps their constructor."""
+    """Loads the module of sessions, and wraps the constructor of sessions."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
@@ -62,18 +62,17 @@ class _Loader(Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module by the wrapped loader, then make its sessions install capture."""
+        """Execute the module with the wrapped loader, then make its sessions install capture."""
         self._loader.exec_module(module)
         _wrap_session(module)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a member that this loader does not have, such as `get_source`, of the wrapped one."""
-        # Other members, such as `get_source` for tracebacks.
+        """Return a member that only the wrapped loader has, such as `get_source`, which tracebacks use."""
         return getattr(self._loader, name)
 
 
 def _wrap_session(module: ModuleType) -> None:
-    """Make the constructor of sessions install capture: all ways to a session lead through it."""
+    """Make the constructor of sessions install capture, because every way to a session calls it."""
     session = getattr(module, "SparkSession", None)
     if session is None or hasattr(session.__init__, "__wrapped__"):
         return
@@ -89,7 +88,7 @@ def _wrap_session(module: ModuleType) -> None:
 
 
 def _install(session: Any) -> None:
-    """Install capture for a session; log, and do not raise, an error of importing or starting it."""
+    """Install capture for a session; log an error of importing or starting it instead of raising it."""
     try:
         from fll_hbase.capture.capture_session import install_once
 

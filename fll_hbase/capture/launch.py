@@ -1,4 +1,4 @@
-"""Captured programs: how the hook reaches a Python process without a change of its program."""
+"""Captured programs: how the hook reaches a Python process without changing its program."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 SITE = Path(__file__).with_name("site")
 """The directory of a `sitecustomize` that activates the hook."""
 
-# After the files of installed packages, which may make this one importable.
+# Sorted after the files of installed packages, since this package may be importable through one of them.
 PTH = "zz_fll_capture.pth"
 
-# Python prints a traceback for a line that raises: without the package it must do nothing.
+# Python prints a traceback for a line that raises, so the line does nothing without the package.
 PTH_LINE = (
     "import importlib.util as _u; _u.find_spec('fll_hbase')"
     " and __import__('fll_hbase.capture.hook', fromlist=['hook']).activate()\n"
@@ -22,7 +22,7 @@ PTH_LINE = (
 
 
 def command_line(command: Sequence[str]) -> list[str]:
-    """Return a command as it is executed: a Python program with the interpreter of this process."""
+    """Return a command with a Python program run by the interpreter of this process."""
     if command[0].endswith(".py") or command[0] == "-m":
         return [sys.executable, *command]
     return list(command)
@@ -31,7 +31,7 @@ def command_line(command: Sequence[str]) -> list[str]:
 def captured_environment(
     environment: Mapping[str, str], settings: Mapping[str, str | None]
 ) -> dict[str, str]:
-    """Return the environment of a captured program: settings that are not None, and the hook."""
+    """Return the environment of a captured program, with the settings that are not None and the hook."""
     paths = [str(SITE), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     values = {name: value for name, value in settings.items() if value is not None}
     return {**environment, **values, "PYTHONPATH": os.pathsep.join(paths)}
@@ -43,7 +43,7 @@ def hook_path() -> Path:
 
 
 def install_hook() -> Path:
-    """Write the file that activates the hook, replacing an existing one; return its path. Raises OSError."""
+    """Write or replace the file that activates the hook; return its path. Raises OSError."""
     path = hook_path()
     path.write_text(PTH_LINE, encoding="utf-8")
     return path

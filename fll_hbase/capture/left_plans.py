@@ -1,4 +1,4 @@
-"""Plans that applications left in a spool: they ended before all of it was recorded."""
+"""Plans left in a spool by applications that ended before all lineage was recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fll_hbase.capture.plan_spool import PlanHead, PlanSpool
 from fll_hbase.client.remote.http_session import HttpSession
 
 IDLE_SECONDS_MIN = 30.0
-"""Age from which a file without an end has no more lines: a JVM survives its driver for less."""
+"""Age at which a file without an end counts as complete; a JVM outlives its driver by less."""
 
 
 def send_left(
@@ -21,8 +21,8 @@ def send_left(
 ) -> Iterator[PlanDelivery]:
     """Send the plans for a destination, None for all; yield the delivery of a file after each request.
 
-    A file is removed when all of it is recorded. One that may still be written to stays, since the JVM of an
-    application outlives its driver for some seconds. Raises LineageError when the server does not answer.
+    A file is removed when all of it is recorded. A file that may still grow stays, since the JVM of an
+    application outlives its driver by some seconds. Raises LineageError when the server does not answer.
     """
     for plan_file in spool.left(destination):
         delivery = PlanDelivery(plan_file, make_source(plan_file.head))

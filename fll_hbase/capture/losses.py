@@ -11,9 +11,9 @@ from fll_hbase.runtime.json_types import Json
 
 
 def loss_event(application: Application, namespace: str, losses: Losses) -> Json:
-    """Return the event of the run of an application that says how many executions are in no line.
+    """Return the event of the application's run that says how many executions are missing from the file.
 
-    The run is the parent of all runs of the application. Its `errorMessage` is what the API shows.
+    The run is the parent of all runs of the application. The API shows its `errorMessage`.
     """
     text = f"capture lost {describe(losses)}"
     return {
@@ -31,12 +31,12 @@ def loss_event(application: Application, namespace: str, losses: Losses) -> Json
 
 
 def describe(losses: Losses) -> str:
-    """Return how many executions were lost, and why, as a text for logs and errors, or "" if none were."""
+    """Return how many executions were lost and why, as a text for logs and errors; "" if none were."""
     texts = []
     if losses.unwritten:
         texts.append(f"{losses.unwritten} executions of this application, because the spool was full")
     if losses.unseen:
-        # Not all executions write, but what those were that Spark dropped is not known.
+        # Not all executions write, and Spark does not say which ones it dropped.
         texts.append(
             f"up to {losses.unseen} executions of this application: Spark dropped their events, as the queue"
             " of the listener was full (spark.scheduler.listenerbus.eventqueue.fll.capacity)"

@@ -1,4 +1,4 @@
-"""Pauses between attempts to reach a server that does not answer, and what is logged about them."""
+"""Pauses between attempts to reach a server that does not answer, and log lines about them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.runtime.errors import LineageError
 _log = logging.getLogger("fll_hbase.capture")
 
 PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 60.0
-"""The pause doubles with each attempt that fails."""
+"""The pause doubles with each failed attempt."""
 
 URGENT_SECONDS = 0.5
 """The pause while a caller waits."""
@@ -20,10 +20,10 @@ RETRY_AFTER_SECONDS_MAX = 600.0
 
 
 class Pauses:
-    """When the next attempt may be made. Not safe for threads."""
+    """Decides when the next attempt may be made. Not safe for threads."""
 
     def __init__(self, spool: Path) -> None:
-        """Begin without a pause; `spool` is the path that logs name as the place where lineage waits."""
+        """Begin without a pause; logs name `spool` as the place where lineage waits."""
         self._spool = spool
         self._pause_seconds = 0.0
         self._failed_at = 0.0
@@ -31,14 +31,14 @@ class Pauses:
         self._reported: type[LineageError] | None = None
 
     def blocked_seconds(self, *, is_urgent: bool) -> float:
-        """Return how long no attempt may be made; less for an urgent one, but what the server demanded."""
+        """Return the seconds until the next attempt; urgency shortens our pause, but not the server's."""
         if not self._pause_seconds:
             return 0.0
         pause = min(self._pause_seconds, URGENT_SECONDS) if is_urgent else self._pause_seconds
         return self._failed_at + max(pause, self._retry_after_seconds) - time.monotonic()
 
     def add_failure(self, error: LineageError) -> None:
-        """Count an attempt that failed; log it unless the last one failed in the same way."""
+        """Count a failed attempt; log it unless the last one failed in the same way."""
         self._failed_at = time.monotonic()
         self._retry_after_seconds = min(getattr(error, "retry_after_seconds", 0.0), RETRY_AFTER_SECONDS_MAX)
         self._pause_seconds = min(max(2 * self._pause_seconds, PAUSE_SECONDS_FIRST), PAUSE_SECONDS_MAX)

@@ -21,7 +21,7 @@ from fll_hbase.runtime.json_types import Json
 _log = logging.getLogger("fll_hbase.capture")
 
 EVENTS_MAX = 500
-"""Events of one request; fewer than the server records within the time of a request."""
+"""Events per request; fewer than the server records within the time of a request."""
 
 READ_BYTES_MAX = 2**22
 """Bytes of plans that are resolved before their events are sent."""
@@ -29,42 +29,42 @@ READ_BYTES_MAX = 2**22
 _BEGIN = b'{"application":'
 _END = b'"applicationEnd"'
 _END_BYTES = 100
-"""The part of a line in which its kind is named."""
+"""Length of the end of a line that names its kind."""
 
 
 class EventSource(Protocol):
-    """Makes OpenLineage events of the lines of one plan file, in order."""
+    """Makes OpenLineage events from the lines of one plan file, in order."""
 
     def events(self, line: bytes) -> list[dict[str, Any]]:
-        """Return the events that are complete with this line."""
+        """Return the events that this line completes."""
 
     def finish(self) -> list[dict[str, Any]]:
-        """Return the events that waited for more lines, at the end of the application."""
+        """Return the events that waited for more lines when the application ended."""
 
 
 class PlanDelivery:
     """Sends the events of a plan file, and acknowledges its lines. Not safe for threads."""
 
     def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
-        """Begin at the start of the plan file. What is acknowledged is resolved again, but not sent again."""
+        """Begin at the start of the plan file. Acknowledged lines are resolved again, but not sent again."""
         self.plan_file = plan_file
         self.sent = self.refused = 0
         self._source = source
         self._lines = PlanLines(plan_file.path)
-        # Lines before it are resolved again, since later ones may refer to them, but not sent again.
+        # Later lines may refer to lines before this offset, so those are resolved again, but not sent again.
         self._acknowledged = plan_file.acknowledged()
         self._pending: list[bytes] = []
         self._read_until = 0
         self._application: Application | None = None
         self.is_finished = False
-        """Whether the end of the application was read, so that nothing follows."""
+        """True once the end of the application was read, so that nothing follows."""
         self.is_complete = False
-        """Whether all of it is recorded, and the plan file removed."""
+        """True once the whole plan file is recorded and removed."""
 
     def step(self, client: HttpSession, *, wait_seconds: float | None = None) -> bool:
         """Send some events; return whether there were lines or events.
 
-        Raises LineageError if they cannot be sent now: they are sent again by the next call.
+        Raises LineageError if they cannot be sent now; the next call sends them again.
         """
         if not self._pending and not self._read():
             return False
@@ -76,7 +76,7 @@ class PlanDelivery:
         return True
 
     def finish(self) -> None:
-        """Add the events still waiting for lines, and one that counts executions missing from the file."""
+        """Add events that still wait for lines, and an event that counts executions missing from the file."""
         self._add(self._source.finish())
         losses = self.plan_file.losses()
         # Without the first line the application is unknown.
@@ -85,7 +85,7 @@ class PlanDelivery:
         self.is_finished = True
 
     def report_losses(self, losses: Losses) -> None:
-        """Store and log how many executions are in no line, unless that is known. Raises PlanSpoolError."""
+        """Store and log the number of lost executions, unless it is known. Raises PlanSpoolError."""
         reported = self.plan_file.losses()
         if losses.unwritten > reported.unwritten or losses.unseen > reported.unseen:
             _log.warning("not recorded are %s", describe(losses))
@@ -93,17 +93,17 @@ class PlanDelivery:
 
     @property
     def is_half_full(self) -> bool:
-        """Whether more than half of the bytes that the plan file may have were read, so it should restart."""
+        """Return whether more than half of the plan file's limit was read, so that it should restart."""
         return self._read_until > self.plan_file.head.bytes_max // 2
 
     def restart(self, empty: Callable[[int], bool]) -> None:
-        """Let the listener empty the plan file, all of which is recorded, by `empty(bytes)`.
+        """Let the listener empty the plan file, which is recorded entirely, by `empty(bytes)`.
 
         Raises PlanSpoolError.
         """
         recorded = self._acknowledged
-        # First: a process that is killed here sends it all again, which stores nothing twice. The other order
-        # would leave out what is written after it.
+        # Acknowledge first: if the process is killed here, everything is sent again, and nothing is stored
+        # twice. In the other order, lines written after the file is emptied would be left out.
         self.plan_file.acknowledge(0)
         if empty(recorded):
             self._lines = PlanLines(self.plan_file.path)
@@ -117,7 +117,7 @@ class PlanDelivery:
         self.plan_file.remove()
 
     def _read(self) -> bool:
-        """Read and resolve further lines, also those that end the application; return whether any came."""
+        """Read and resolve further lines, also the application's end; return whether there were any."""
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
             events = self._source.events(line)
@@ -125,7 +125,7 @@ class PlanDelivery:
             if end > self._acknowledged:
                 self._add(events)
             if line.startswith(_BEGIN):
-                # A damaged line is logged by the resolver.
+                # The resolver logs a damaged line.
                 with suppress(ValueError):
                     self._application = decode_line(line).application
             if _END in line[:_END_BYTES]:
@@ -134,7 +134,7 @@ class PlanDelivery:
         return bool(lines)
 
     def _add(self, events: Iterable[Json]) -> None:
-        """Append events as JSON to those that are to be sent."""
+        """Append events, as JSON, to the events to send."""
         self._pending += (json.dumps(event).encode() for event in events)
 
     def _settle(self, batch: Sequence[bytes], refused: Sequence[tuple[bytes, LineageError]]) -> None:
@@ -156,7 +156,7 @@ class PlanDelivery:
 
 
 def _losses(line: bytes) -> Losses:
-    """Return the numbers of lost executions that an `applicationEnd` line has; zeros if it is damaged."""
+    """Return the numbers of lost executions in an `applicationEnd` line; zeros if it is damaged."""
     try:
         end = json.loads(line)["applicationEnd"]
         return Losses(int(end["dropped"]), int(end.get("missed", 0)))
@@ -171,7 +171,7 @@ def _send(
     try:
         answers = client.record_events(events, wait_seconds=wait_seconds)
     except DOCUMENT_FAULTS as error:
-        # Of the request as a whole: the server may accept less at a time.
+        # The server refused the request as a whole, but may accept fewer events at a time.
         if len(events) == 1:
             return [(events[0], error)]
         middle = len(events) // 2

@@ -31,8 +31,8 @@ class PlanLines:
                     content += part
         except OSError as error:
             raise PlanSpoolError(f"{self._path} cannot be read: {os_reason(error)}") from error
-        # An unfinished line is read again: the listener takes back what a full disk has cut.
-        # Not splitlines(), which ends lines at other characters, too.
+        # Read an unfinished line again later: the listener takes back a line that a full disk cut.
+        # splitlines() would also end lines at other characters.
         *complete, _ = content.split(b"\n")
         lines = []
         for line in complete:

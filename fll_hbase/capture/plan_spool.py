@@ -1,11 +1,12 @@
 """Spool of plans: a directory in which the plans of applications wait until their lineage is recorded.
 
-The directory has the marker file `fll-capture`; nothing is created, changed or deleted in one that has other
-files and no marker, and in a spool only files whose names have the form below. Of each application:
+The directory has the marker file `fll-capture`. Nothing is created, changed or deleted in a directory that
+has other files and no marker. In a spool, only files whose names have the form below are touched. Each
+application has:
 
     00001763812345678901234-4711-9f3c2a51.plans     lines that the listener in the JVM of Spark appends
-    00001763812345678901234-4711-9f3c2a51.head      where they go, as JSON; locked by the process that sends
-    00001763812345678901234-4711-9f3c2a51.ack       bytes that are recorded, executions that were lost
+    00001763812345678901234-4711-9f3c2a51.head      their destination, as JSON; locked by the sending process
+    00001763812345678901234-4711-9f3c2a51.ack       numbers of recorded bytes and of lost executions
     00001763812345678901234-4711-9f3c2a51.refused   events that the server refused, one per line
 """
 
@@ -39,9 +40,9 @@ class PlanSpoolError(LineageError):
 
 @dataclass(frozen=True, slots=True)
 class PlanHead:
-    """Where the lineage of one plan file goes, without any credentials.
+    """Destination of the lineage of one plan file, without any credentials.
 
-    `bytes_max` are the bytes that its application may use, plans and refused events included.
+    `bytes_max` bounds the bytes of its application, including plans and refused events.
     """
 
     destination: str
@@ -52,7 +53,7 @@ class PlanHead:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Executions in no line: `unwritten` did not fit into the file, `unseen` ended without an event."""
+    """Executions missing from the file: `unwritten` did not fit, `unseen` ended without an event."""
 
     unwritten: int = 0
     unseen: int = 0
@@ -82,11 +83,11 @@ class PlanFile:
         return _size(self.path)
 
     def idle_seconds(self) -> float:
-        """Return how many seconds ago the plan file was changed. Raises OSError if it is absent."""
+        """Return the seconds since the plan file was last changed. Raises OSError if it is absent."""
         return time.time() - self.path.stat().st_mtime
 
     def acknowledged(self) -> int:
-        """Return how many bytes of the plan file, from its beginning, are recorded."""
+        """Return how many bytes from the beginning of the plan file are recorded."""
         return self._number(0)
 
     def acknowledge(self, offset: int) -> None:
@@ -94,16 +95,16 @@ class PlanFile:
         self._overwrite(offset, 0)
 
     def losses(self) -> Losses:
-        """Return the stored numbers of executions that are in no line, or 0 if none are stored."""
+        """Return the stored numbers of executions missing from the file; 0 if none are stored."""
         return Losses(self._number(1), self._number(2))
 
     def store_losses(self, losses: Losses) -> None:
-        """Store how many executions are in no line. Raises PlanSpoolError."""
+        """Store how many executions are missing from the file. Raises PlanSpoolError."""
         self._overwrite(losses.unwritten, 1)
         self._overwrite(losses.unseen, 2)
 
     def refuse(self, events: Sequence[bytes]) -> None:
-        """Append events that were refused, one per line. Raises PlanSpoolError."""
+        """Append refused events, one per line. Raises PlanSpoolError."""
         try:
             descriptor = os.open(self.refused_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             with open(descriptor, "wb") as file:
@@ -112,14 +113,14 @@ class PlanFile:
             raise PlanSpoolError(f"{self.refused_path} cannot be written: {os_reason(error)}") from error
 
     def close(self) -> None:
-        """Unlock the files without removing them: the next process that sends may take them. Call it once."""
+        """Unlock the files and keep them, so that the next sending process may take them. Call it once."""
         os.close(self._acknowledged)
         os.close(self._lock)
 
     def remove(self) -> None:
         """Remove the files and unlock them; the file of refused events stays. Raises PlanSpoolError."""
         try:
-            # The head last: without it the others would never be found again.
+            # Remove the head last: without it the other files would never be found again.
             for ending in (PLANS, ACKNOWLEDGED, HEAD):
                 self._file(ending).unlink(missing_ok=True)
         except OSError as error:
@@ -130,7 +131,7 @@ class PlanFile:
             self.close()
 
     def _number(self, position: int) -> int:
-        """Return the number at a position in the file of acknowledged bytes and losses, 0 if it has none."""
+        """Return the number at a position in the file of acknowledged bytes and losses, 0 if missing."""
         text = os.pread(self._acknowledged, _NUMBER_BYTES, position * _NUMBER_BYTES).strip()
         # A file of an earlier release has fewer numbers.
         return int(text) if text.isdigit() else 0
@@ -138,7 +139,7 @@ class PlanFile:
     def _overwrite(self, number: int, position: int) -> None:
         """Write a number of the file of acknowledged bytes and losses, by position. Raises PlanSpoolError."""
         try:
-            # As many bytes as before: a full disk has room for them.
+            # The number of bytes stays the same, so that a full disk has room for them.
             os.pwrite(self._acknowledged, b"%020d\n" % number, position * _NUMBER_BYTES)
         except OSError as error:
             path = self._file(ACKNOWLEDGED)
@@ -150,7 +151,7 @@ class PlanFile:
 
 
 class PlanSpool:
-    """A directory of plan files; any number of processes may use it."""
+    """A directory of plan files. Any number of processes may use it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -158,7 +159,7 @@ class PlanSpool:
     def create(self, destination: str, namespace: str, *, literals: bool, bytes_max: int) -> PlanFile:
         """Create the files of one application, locked. Raises PlanSpoolError.
 
-        It gets half of what all applications that are in the spool leave of `bytes_max`.
+        The application gets half of the part of `bytes_max` that all applications in the spool leave unused.
         """
         stem = self.path / f"{time.time_ns():023}-{os.getpid()}-{os.urandom(4).hex()}"
         try:
@@ -171,14 +172,14 @@ class PlanSpool:
             plan_file = PlanFile(stem, head, descriptor)
             plan_file.acknowledge(0)
             plan_file.store_losses(Losses())
-            # Here and not by the JVM, which would let others read it.
+            # Created here, because the JVM would let other users read it.
             write_durably(plan_file.path, b"")
         except OSError as error:
             raise PlanSpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
         return plan_file
 
     def left(self, destination: str | None) -> Iterator[PlanFile]:
-        """Yield the files that no process sends, locked, oldest first; None is any destination.
+        """Yield the files that no process sends, locked, oldest first; a `destination` of None means all.
 
         The caller closes or removes each. Raises PlanSpoolError.
         """
@@ -188,7 +189,7 @@ class PlanSpool:
                 yield plan_file
 
     def destinations(self) -> list[str]:
-        """Return the sorted URLs of the spool's plan files, also those of running applications."""
+        """Return the sorted URLs of the spool's plan files, including files of running applications."""
         heads = (_read_head(stem.with_name(stem.name + HEAD)) for stem in self._stems())
         return sorted({head.destination for head in heads if head})
 
@@ -208,7 +209,7 @@ class PlanSpool:
             raise PlanSpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
 
     def _used_bytes(self) -> int:
-        """Return the bytes that are used or may be: of an application that runs, all that it may use."""
+        """Return the bytes in use; a running application counts with all bytes that it may use."""
         used: dict[str, int] = {}
         for name in self._names():
             stem, ending = os.path.splitext(name)
@@ -220,7 +221,7 @@ class PlanSpool:
 
 
 def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
-    """Open the spool at `path`. With `create`, make the directory and its marker where they are missing.
+    """Open the spool at `path`; `create` makes a missing directory and marker.
 
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.
@@ -229,7 +230,7 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
-    """Lock and return the files of an application that ended, None if in use, gone or for another server."""
+    """Lock and return an ended application's files, or None if in use, gone or for another server."""
     try:
         descriptor = os.open(stem.with_name(stem.name + HEAD), os.O_RDWR)
     except OSError:
@@ -237,7 +238,7 @@ def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
     head = None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Without a link it was removed between the two calls by the process that sent it.
+        # Without a link, the process that sent the file removed it between the two calls.
         if os.fstat(descriptor).st_nlink:
             head = _read_head(stem.with_name(stem.name + HEAD))
         if head is not None and destination in (None, head.destination):
@@ -249,7 +250,7 @@ def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a process has an exclusive lock of a file, or False if the file cannot be opened."""
+    """Return whether a process holds an exclusive lock on a file; False if the file cannot be opened."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -261,7 +262,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _read_head(path: Path) -> PlanHead | None:
-    """Return the head of a plan file, or None if it is incomplete, since its writer was killed."""
+    """Return the head of a plan file, or None if it is incomplete because its writer was killed."""
     try:
         with path.open("rb") as file:
             members = json.loads(file.read(_HEAD_BYTES_MAX))

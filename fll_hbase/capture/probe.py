@@ -1,4 +1,4 @@
-"""A small job with a write that is captured: `python -m fll_hbase.capture.probe DIR`.
+"""A small job with a captured write: `python -m fll_hbase.capture.probe DIR`.
 
 Prints JSON: the version of Spark, whether capture is on, whether the server recorded the writes.
 """
@@ -17,7 +17,7 @@ NAME = "capture check"
 
 
 def main(directory: Path) -> None:
-    """Write and read in a directory, and print what came of it."""
+    """Write and read in a directory, and print the result."""
     spark = session(NAME, master="local[1]")
     is_captured = capture.install(spark)
     spark.range(3).withColumnRenamed("id", "number").write.parquet(str(directory / "source"))

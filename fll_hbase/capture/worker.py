@@ -1,4 +1,4 @@
-"""The thread of one captured application: follows its plan file, and sends what is in it to the server."""
+"""The thread of one captured application, which follows its plan file and sends its lineage to the server."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _log = logging.getLogger("fll_hbase.capture")
 POLL_SECONDS = 0.5
 
 LEFT_POLL_SECONDS = 60.0
-"""How often files of applications that ended are looked for."""
+"""Interval between searches for files of ended applications."""
 
 ATTEMPT_SECONDS_MIN = 0.1
 
 DRAIN_SECONDS = 1.0
-"""How long a replaced worker waits for what Spark has executed."""
+"""Time that a replaced worker waits for lineage that Spark has already executed."""
 
 STOP_SECONDS = 1.0
-"""Of the time to close: for the end of the plan file, and for storing what is lost."""
+"""Part of the closing time reserved for the end of the plan file and for storing losses."""
 
 T = TypeVar("T")
 
@@ -48,13 +48,13 @@ class Listener(Protocol):
         """Return how many executions may not be in the plan file, because Spark dropped their events."""
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was."""
+        """Empty the plan file if it has `recorded` bytes, then write waiting lines; return whether it was."""
 
     def wait_until_empty(self, seconds: float) -> bool:
-        """Wait until all events until now are processed; return False if that takes more than `seconds`."""
+        """Wait until all events so far are processed; return False if that takes more than `seconds`."""
 
     def stop(self) -> None:
-        """End the plan file; lines that wait for room are dropped."""
+        """End the plan file and drop lines that wait for room."""
 
     def disconnect(self) -> None:
         """Close the connection of this thread to the JVM."""
@@ -70,7 +70,7 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Requests of callers: the number of the latest flush, the end of capture, until `deadline`."""
+    """Requests of callers: the number of the latest flush, or the end of capture, until `deadline`."""
 
     flush: int
     is_urgent: bool
@@ -83,10 +83,10 @@ class _Request:
 
 
 class CaptureWorker:
-    """Delivers the plans of one application, and those that ended ones left for the same server.
+    """Delivers the plans of one application, and plans that ended applications left for the same server.
 
-    Calls to the JVM and to the server are made by a daemon thread, so that callers wait for no longer than
-    they want.
+    A daemon thread makes all calls to the JVM and to the server, so that callers wait no longer than they
+    want.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class CaptureWorker:
         self._left: Iterator[PlanDelivery] = iter(())
         self._left_next = 0.0
         self._is_stopped = False
-        # Shared with callers, under the condition.
+        # Shared with callers; guarded by the condition.
         self._condition = threading.Condition()
         self._requested = self._completed = 0
         self._deadline = 0.0
@@ -115,11 +115,11 @@ class CaptureWorker:
 
     @property
     def is_done(self) -> bool:
-        """Whether the thread has ended: all was recorded to the end, or capture was closed or failed."""
+        """Return whether the thread has ended: everything is recorded, or capture was closed or failed."""
         return self._is_done
 
     def flush(self, seconds: float) -> bool:
-        """Wait up to `seconds`; return whether all that Spark executed until the call is recorded."""
+        """Wait up to `seconds`; return whether everything executed before the call is recorded."""
         with self._condition:
             self._requested += 1
             number = self._requested
@@ -131,7 +131,7 @@ class CaptureWorker:
     def close(self, seconds: float) -> bool:
         """End capture of the application, waiting up to `seconds`; return whether all of it is recorded.
 
-        What is not is sent by the next application with the same spool, which is logged.
+        The next application with the same spool sends the rest; a log line says so.
         """
         with self._condition:
             self._is_closing = True
@@ -145,25 +145,25 @@ class CaptureWorker:
     def replace(self, seconds: float) -> None:
         """End capture of the application, sending plans for `seconds`, without waiting for its server.
 
-        What Spark executes afterwards is not in the plan file.
+        Executions after this call are not in the plan file.
         """
         with self._condition:
             self._is_closing = True
             self._deadline = time.monotonic() + seconds
             self._condition.notify_all()
-        # Not by the thread, which may wait for the server.
+        # Called here, not by the thread, which may be waiting for the server.
         _call(lambda: self._listener.wait_until_empty(DRAIN_SECONDS), False)
         _call(self._listener.stop, None)
 
     def _run(self) -> None:
-        """Run cycles until the end; log what ends them early, and then release all resources."""
+        """Run cycles until the end, log an error that ends them early, and release all resources."""
         try:
             while self._cycle():
                 pass
         except LineageError as error:
             _log.warning("capture ended: %s", error)
         except Exception:  # noqa: BLE001 (a bug of capture must not reach the job)
-            # The traceback of a thread would look like a fault of the job.
+            # An uncaught exception in a thread would look like a fault of the job.
             _log.exception("capture ended; plans stay in %s", self._spool.path)
         finally:
             self._left = iter(())
@@ -176,7 +176,7 @@ class CaptureWorker:
                 self._condition.notify_all()
 
     def _cycle(self) -> bool:
-        """Send what there is, then wait unless there is more; return whether to go on."""
+        """Send what is available, then wait unless there is more; return whether to go on."""
         request = self._latest_request()
         is_drained = self._is_stopped or not request.is_urgent or self._drain_listener(request)
         progress = self._attempt(self._send_own, request)
@@ -194,15 +194,15 @@ class CaptureWorker:
         return True
 
     def _latest_request(self) -> _Request:
-        """Return a snapshot of what callers want."""
+        """Return a snapshot of the callers' requests."""
         with self._condition:
             is_urgent = self._is_closing or self._requested > self._completed
             return _Request(self._requested, is_urgent, self._is_closing, self._deadline)
 
     def _drain_listener(self, request: _Request) -> bool:
-        """Let the JVM write what it has; end the file if capture is closed and nothing waits for room.
+        """Let the JVM write its events; return whether all are written, or the JVM has ended.
 
-        Return whether all that the JVM had is written. One that has ended has nothing.
+        If capture is closing, end the file when no line waits for room or little time is left.
         """
         is_drained = _call(lambda: self._listener.wait_until_empty(request.seconds_left()), True)
         if request.is_closing and (request.seconds_left() <= STOP_SECONDS or not self._waiting_lines()):
@@ -210,7 +210,7 @@ class CaptureWorker:
         return is_drained
 
     def _stop_listener(self) -> None:
-        """End the plan file, and store what is lost: a full disk has no room for the last line."""
+        """End the plan file and store the losses, since a full disk has no room for the last line."""
         if not self._is_stopped:
             _call(self._listener.stop, None)
             self._is_stopped = True
@@ -238,7 +238,7 @@ class CaptureWorker:
         return Progress.SENT
 
     def _complete(self, request: _Request, *, is_drained: bool) -> bool:
-        """Answer callers if all that the JVM had is recorded, and empty or remove the plan file.
+        """Answer callers if all lines of the JVM are recorded, and empty or remove the plan file.
 
         Returns whether lines that waited for room in the file are in it now.
         """
@@ -265,19 +265,19 @@ class CaptureWorker:
         return self._delivery.step(self._client, wait_seconds=wait_seconds)
 
     def _send_left(self, _: float | None) -> bool:
-        """Take one step with the files of applications that ended; return whether there were any."""
+        """Take one step with the files of ended applications; return whether there were any."""
         if next(self._left, None) is not None:
             return True
         if time.monotonic() < self._left_next:
             return False
-        # After an error, too: the iterator that raised it has ended.
+        # Also after an error, because the iterator that raised it has ended.
         self._left_next = time.monotonic() + LEFT_POLL_SECONDS
         destination = self._delivery.plan_file.head.destination
         self._left = send_left(self._spool, self._client, self._make_source, destination=destination)
         return next(self._left, None) is not None
 
     def _wait(self, request: _Request) -> None:
-        """Wait until more may be in the file, or a caller waits."""
+        """Wait until there may be more in the file, or a caller makes a request."""
         seconds = POLL_SECONDS / 5 if request.is_urgent else POLL_SECONDS
         with self._condition:
             is_new = self._requested > request.flush or self._is_closing > request.is_closing
@@ -286,7 +286,7 @@ class CaptureWorker:
 
 
 def _call(method: Callable[[], T], default: T) -> T:
-    """Return what a method of the listener returns, or a default if the JVM has ended."""
+    """Return the result of a method of the listener, or a default if the JVM has ended."""
     try:
         return method()
     except Exception as error:  # noqa: BLE001 (py4j raises several, none of which concerns the job)

@@ -13,7 +13,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX
 
 @dataclass(frozen=True, slots=True)
 class LocatedDocument:
-    """A line, its detected format and run, and the namespace it is recorded in, empty if that is unknown."""
+    """A line, its detected format and run, and the namespace to record it in; "" if unknown."""
 
     line: InputLine
     head: DocumentHead
@@ -23,13 +23,13 @@ class LocatedDocument:
 def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
     """Return a line with the format and namespace that its top-level members give; raises nothing.
 
-    A document that names no namespace has `namespace`; empty is unknown, also instead of one that is too
-    long. A line that no format identifies, or that is not JSON, has the first format, whose reader refuses
-    it.
+    A document that names no namespace gets `namespace`. The result has an empty namespace if it is unknown or
+    too long. A line that is not JSON, or that no format identifies, gets the first format, whose reader
+    refuses it.
     """
     head = detect(line.raw)
     document_namespace = namespace if head.namespace is None else head.namespace
-    # A namespace that is too long has no URL: the reader refuses it with the other errors of the document.
+    # A URL cannot hold such a namespace. The reader refuses it with the other errors of the document.
     is_valid = len(document_namespace.encode()) <= ID_BYTES_MAX
     return LocatedDocument(line, head, document_namespace if is_valid else "")
 
@@ -42,8 +42,8 @@ def batch_documents(
     A batch has no two documents of one run, except events. Documents that name no namespace get `namespace`,
     which may be empty.
     """
-    # All documents of a batch are read before any is recorded. A format that reads the catalogue needs what
-    # earlier documents put into it, and later ones may need what it puts: it is a batch by itself.
+    # All documents of a batch are read before any is recorded. A format that reads the catalogue depends on
+    # earlier documents and affects later ones, so its documents are batches of their own.
     return split_batches(
         (locate(line, namespace=namespace) for line in lines),
         items_max=documents_max,
@@ -55,6 +55,6 @@ def batch_documents(
 
 def _separate_run(document: LocatedDocument) -> str:
     """Return the run id that a batch may contain only once; "" for documents that it may repeat."""
-    # Of two documents of a run the later one is valid (docs/reference/row-keys.md, "r: run"), so they must
-    # stay in order. Events are merged in the order of their own times, whatever the order of arrival.
+    # The later of two documents of a run wins (docs/reference/row-keys.md, "r: run"), so they must stay in
+    # order. Events are merged by their own times, in any order of arrival.
     return document.head.run if document.head.format.route else ""

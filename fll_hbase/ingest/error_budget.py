@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class ErrorBudget:
-    """Counts the errors of the documents of one request, and says when there are too many to go on.
+    """Counts the errors of the documents of one request, and stops when there are too many.
 
-    Without it a kilobyte of gzip, half a million lines that are nonsense, costs a minute and an answer of
-    100 MB.
+    Without this bound, a kilobyte of gzip with half a million lines of nonsense would take a minute and
+    return 100 MB.
     """
 
     def __init__(self, errors_max: int) -> None:
@@ -22,7 +22,7 @@ class ErrorBudget:
         self._left = errors_max
 
     def take(self, documents: Iterable[T | LineageError]) -> Iterator[T | LineageError]:
-        """Yield parsed documents and errors in place of them, until the errors are too many."""
+        """Yield parsed documents, or errors in their place, until there are too many errors."""
         if self._left <= 0:
             return
         for document in documents:
@@ -40,7 +40,7 @@ class ErrorBudget:
                 self._count(result)
 
     def stopped(self, position: str) -> BatchStopped:
-        """Return the error in place of everything from a position such as `line 7` on, which was not read."""
+        """Return the error for everything from a position such as `line 7` on, which was not read."""
         return BatchStopped(
             f"{self._errors_max} errors (FLL_BATCH_ERRORS_MAX): {position} and all after it were not read;"
             " correct the errors, and send the rest again"

@@ -1,4 +1,4 @@
-"""Recording of parsed documents: one pass of the store, one outcome for each document."""
+"""Recording of parsed documents: one pass of the store, one outcome per document."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def ingest(
 ) -> list[RecordResult | LineageError]:
     """Record all runs in one call, then the metadata of accepted documents; return one result each, in order.
 
-    With `take_over` runs are recorded even if another program recorded their id, else such a document is
-    refused with RunIdConflict.
+    With `take_over`, runs are recorded even if another program recorded their id. Otherwise such a document
+    is refused with RunIdConflict.
 
     An error among the documents is returned in its position. A document is refused with the error of its
-    first refused run. Its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
-    then any of the documents may be stored, and sending all again is safe.
+    first refused run. Its other runs may be stored, and sending it again is safe. Raises StoreUnavailable;
+    any of the documents may then be stored, and sending all again is safe.
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [
@@ -53,7 +53,7 @@ def ingest(
     accepted = [result for result in results if isinstance(result, RecordResult)]
     metadata = [item for result in accepted for item in result.metadata]
     if metadata and any(result.runs for result in accepted):
-        # Of two types or descriptions the one that was written later counts: that of the metadata.
+        # The latest type or description of a field is valid, so the metadata has to be later than the runs.
         clock.pass_millisecond()
     if metadata:
         store.put_metadata(metadata)
@@ -64,23 +64,23 @@ def ingest(
 
 
 def _report_warnings(accepted: Sequence[RecordResult]) -> None:
-    """Count the warnings of recorded documents in the metrics, and log their number, without texts."""
+    """Count the warnings of recorded documents in the metrics, and log only their number."""
     warned = [result.warnings for result in accepted if result.warnings]
     if warned:
         count = sum(warning.count for warnings in warned for warning in warnings)
         metrics.WARNINGS.add(count)
-        # Without their texts, which have names of the documents: the sender has them.
+        # The texts contain names from the documents; the sender receives them.
         _log.info("%d documents recorded with %d warnings", len(warned), count)
 
 
 def preview(run: RunInput) -> FieldLineageInfo:
     """Return the lineage that a run would be recorded with; stores nothing. Raises InvalidLineage.
 
-    An event is treated as the only one of its run.
+    The event is treated as the only one of its run.
     """
     if isinstance(run, RecordedRun):
         return run.info
-    # Lenient: lineage of other systems may lack a READ or a WRITE.
+    # Lenient, because lineage of other systems may lack a READ or a WRITE.
     event_lineage = run_events.decode_lineage(run.bodies[run.event.lineage_digest])
     return lineage.build_lineage_lenient(event_operations.build_operations(event_lineage))
 
@@ -118,7 +118,7 @@ def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitRes
     # A single run shares its commit with the single runs of other threads (group commit).
     try:
         return [store.record_one(runs[0])]
-    # LineageErrors, too, but not faults of the run: the caller has to know that nothing is certain.
+    # These are LineageErrors but not faults of the run. The caller must learn that the outcome is uncertain.
     except (StoreUnavailable, ConfigurationError):
         raise
     except LineageError as error:

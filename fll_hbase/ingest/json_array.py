@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 _STRUCTURE = re.compile(rb'["{}\[\],\n]')
 _IN_STRING = re.compile(rb'["\\]')
 _IN_ITEM = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-"""Whole strings and all else between two brackets of an item, at once: most of a file."""
+"""Whole strings and everything else between two brackets of an item, matched at once: most of a file."""
 _BLANK = b" \t\r\n"
 
 
@@ -28,8 +28,8 @@ class ArrayItem:
 def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[ArrayItem]:
     """Yield the items of an array whose text, from `[` on, comes in chunks.
 
-    The text of an item is not parsed: only its brackets and strings are looked at. The last item has a fault
-    if the array does not end, or something comes after it.
+    The text of an item is not parsed; the scanner looks at brackets and strings only. The last item has a
+    fault if the array does not end, or if anything but blanks follows it.
     """
     scanner = _Scanner(bytes_max)
     for chunk in chunks:
@@ -60,7 +60,7 @@ class _Scanner:
 
     def feed(self, chunk: bytes) -> Iterator[ArrayItem]:
         """Yield the items that end in a chunk."""
-        # A backslash at the end of the chunk before escapes the first byte of this one.
+        # A backslash at the end of the previous chunk escapes the first byte of this one.
         position, self.skipped = self.skipped, 0
         start = 0
         while not self.is_ended and (match := self._search(chunk, self._within_item(chunk, position))):
@@ -70,7 +70,7 @@ class _Scanner:
                 position += 1
                 continue
             self._note(token)
-            # What is before the array is blank.
+            # Only blanks precede the array.
             if token == b"[" and self.depth == 1:
                 start = position
             if self.is_ended or (token == b"," and self.depth == 1):
@@ -112,7 +112,7 @@ class _Scanner:
             part = part.lstrip(_BLANK)
             self._begin = self.line - part.count(b"\n")
         self._size_bytes += len(part)
-        # Beyond the limit the rest is only counted: an item without an end would fill the memory.
+        # Beyond the limit bytes are only counted: an item without an end would fill the memory.
         if part and self._size_bytes <= self.bytes_max:
             self._parts.append(part)
 

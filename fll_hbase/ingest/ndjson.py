@@ -1,4 +1,4 @@
-"""NDJSON input: one document a line, or one document in all, gzipped or not, read in bounded memory."""
+"""NDJSON input: one document per line, or one document in all, gzipped or not, read in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _BUFFER_BYTES = 2**16
 _SKIPPED_BYTES = 2**18
 
 BLANK_LINES_MAX = 10_000
-"""Blank lines of one input, beyond one for each other line."""
+"""Blank lines that one input may have in addition to one for each other line."""
 
 RATIO_FREE_BYTES = 2**20
-"""Bytes that gzip may decompress to whatever the ratio is: a short text of one letter is no attack."""
+"""Bytes that gzip may decompress to at any ratio: a short text of one letter is not an attack."""
 
 SILENT_BYTES_MAX = 2**18
-"""Bytes of gzip in a row that may decompress to nothing."""
+"""Consecutive bytes of gzip that may decompress to nothing."""
 
 PIECES_FREE, PIECE_BYTES_MIN = 10_000, 64
-"""Pieces, such as members, that a body may decompress in, and bytes that any further ones have on average."""
+"""Pieces (such as members) that a body may decompress in, and the average size of any further ones."""
 
 # A truncated file, damaged data, and a wrong header or checksum: gzip has no common class for them.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -48,11 +48,11 @@ class InputLine:
 def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
-    The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
-    not begin an object, the file is one document over many lines. Otherwise each line is a document, and
-    blank lines are skipped. A byte order mark at the beginning is ignored.
+    The items of a JSON array are documents. In other files each line is a document, and blank lines are
+    skipped. But if the first line alone is not JSON and the second does not begin an object, the file is one
+    document over many lines. A byte order mark at the beginning is ignored.
     """
-    # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
+    # A pipe has no file name and cannot seek, so the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     try:
@@ -79,7 +79,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
 
 
 def _without_mark(body: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
-    """Return a stream without the byte order mark that it may begin with, as editors write it."""
+    """Return a stream without the byte order mark that editors may write at its beginning."""
     if body.peek(1)[:1] != codecs.BOM_UTF8[:1]:
         return body
     start = body.read(len(codecs.BOM_UTF8))
@@ -111,8 +111,8 @@ def open_stream(
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
-    With `ratio_max`, reading raises TooLarge if the bytes decompress to more than so many times their number,
-    or if they are names, comments and empty members that decompress to next to nothing.
+    With `ratio_max`, reading raises TooLarge if the bytes decompress to more than `ratio_max` times their
+    number. It also does for names, comments and empty members, which decompress to next to nothing.
     `on_decompressed` is called with the number of decompressed bytes of each read.
     """
     source = _RawStream(read, head)
@@ -134,7 +134,7 @@ def open_stream(
 
 
 class _Decompression:
-    """Bounds what decompression costs: bytes in all, bytes that give none, and pieces of few bytes."""
+    """Bounds the work of decompression: total bytes, bytes that yield none, and small pieces."""
 
     def __init__(self, source: _RawStream, decompressed: _RawStream, ratio_max: int) -> None:
         self._source, self._decompressed, self._ratio_max = source, decompressed, ratio_max
@@ -143,7 +143,7 @@ class _Decompression:
     def check_compressed(self, _: int) -> None:
         """Raise TooLarge after more than SILENT_BYTES_MAX that decompressed to nothing."""
         deadline.check_reading()
-        # Of a name or comment in a header each byte is read alone; empty members have 20 bytes.
+        # gzip reads a name or comment in a header byte by byte, and empty members have 20 bytes.
         if self._source.size_bytes - self._silent_since > SILENT_BYTES_MAX:
             raise TooLarge(f"{SILENT_BYTES_MAX} bytes of gzip hold no text; send it without gzip")
 
@@ -164,9 +164,9 @@ class _Decompression:
 def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:
     """Yield the lines that are not blank; a line that cannot be read has its error instead of bytes.
 
-    A line of more than `line_bytes_max` bytes is skipped. After more than `bytes_max` bytes in all, more
-    than BLANK_LINES_MAX blank lines, broken gzip, or a broken connection (UnreadableDocument) or too high a
-    ratio (TooLarge), raised by `body`, that error is the last line.
+    A line of more than `line_bytes_max` bytes is skipped. Some errors end the input and are its last line:
+    more than `bytes_max` bytes in all, more than BLANK_LINES_MAX blank lines, broken gzip, and errors raised
+    by `body`. Those are a broken connection (UnreadableDocument) and too high a ratio (TooLarge).
     """
     return _without_blank(_read_all_lines(body, line_bytes_max, bytes_max))
 
@@ -190,13 +190,13 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
     """Yield each line, with its error if too long; an error that ends the body is the last line."""
     number = size_bytes = 0
     try:
-        # Two bytes more than a line may have: its end, CRLF, does not count.
+        # The limit excludes the line end, which may be CRLF: two bytes.
         while raw := body.readline(line_bytes_max + 2):
             number += 1
             size_bytes += len(raw)
             too_long = len(raw.rstrip(b"\r\n")) > line_bytes_max
             if too_long and not raw.endswith(b"\n"):
-                # The rest of the line would otherwise be read as the next one, and later numbers be wrong.
+                # Otherwise the rest would count as the next line, and later numbers would be wrong.
                 size_bytes += _skip_line(body, None if bytes_max is None else bytes_max - size_bytes)
             if bytes_max is not None and size_bytes > bytes_max:
                 yield InputLine(number, b"", _too_large_in_all(bytes_max))
@@ -221,7 +221,7 @@ def _too_large_in_all(bytes_max: int) -> TooLarge:
 
 def _skip_line(body: BinaryIO, bytes_max: int | None) -> int:
     """Skip to the end of the line, or beyond `bytes_max`; return how many bytes were skipped."""
-    # In pieces: a line without an end, such as a binary file, would otherwise be read into memory.
+    # Skip in pieces: a line without an end, such as a binary file, would otherwise be read into memory.
     skipped = 0
     while (bytes_max is None or skipped <= bytes_max) and (raw := body.readline(_SKIPPED_BYTES)):
         skipped += len(raw)
@@ -260,7 +260,7 @@ def _refused(number: int, detail: str) -> InputLine:
 class _RawStream(io.RawIOBase):
     """The raw stream that io.BufferedReader needs, over a function `read(size)`.
 
-    `size_bytes` were read so far; `on_read` is called with the bytes of each read after it, and may raise.
+    `size_bytes` counts the bytes read so far. `on_read` gets the number of bytes of each read, and may raise.
     """
 
     def __init__(self, read: Callable[[int], bytes], head: bytes = b"") -> None:
@@ -275,8 +275,8 @@ class _RawStream(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Fill the buffer from the bytes read ahead, then the stream; count the bytes and call `on_read`."""
-        # `head` may be longer than the buffer: the rest of it is returned by the next call. A short one is
-        # filled up, so that what begins a text can be looked at.
+        # If `head` is longer than the buffer, the next call returns the rest. If it is shorter, bytes of the
+        # stream fill the buffer, so that a caller can peek at the beginning of the text.
         data = self._head + self._read(max(0, len(buffer) - len(self._head)))
         self._head = data[len(buffer) :]
         buffer[: len(data)] = data[: len(buffer)]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ParsedDocument:
     """The runs and run events of one document, metadata of datasets that needs no run, and warnings.
 
-    `statements` are runs that the document states beside its own: one that is refused is a warning.
-    `on_recorded` is called when the document was recorded: caches are not filled by those that are refused.
+    `statements` are further runs stated by the document, which become warnings if they are refused.
+    `on_recorded` is called when the document was recorded, so that refused documents do not fill caches.
     """
 
     runs: tuple[RunInput, ...] = ()
@@ -31,7 +31,7 @@ class ParsedDocument:
 
 
 class RecordOutcome(Enum):
-    """An accepted document is new, replaces other content of its run, or repeats it."""
+    """Effect of an accepted document: new content, a replacement of its run, or a repetition."""
 
     RECORDED = "recorded"
     REPLACED = "replaced"
@@ -40,9 +40,9 @@ class RecordOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordResult:
-    """The result of an accepted document: those of its runs in order, all durable, and its metadata.
+    """The result of an accepted document: results of its durable runs in order, and its metadata.
 
-    A refused document has no result: a LineageError is in its position instead.
+    A refused document has a LineageError in its position instead.
     """
 
     runs: tuple[CommitResult, ...] = ()

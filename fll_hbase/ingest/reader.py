@@ -1,4 +1,4 @@
-"""Reading of documents: the bytes of one, in any registered format, to its runs and metadata."""
+"""Reading of documents: from bytes in any registered format to runs and metadata."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class DocumentReader:
     """Reads documents of every format; threads may share it and its cache of parsed operations.
 
-    `columns` returns the fields of a dataset, for SQL such as `SELECT *` that does not name them: from the
-    catalogue of a store, or None for unknown fields. Readers may share a `cache`. What one has parsed another
-    one finds only if they have the same `scope`.
+    `columns` returns the fields of a dataset from the catalogue of a store, or None if they are unknown. SQL
+    such as `SELECT *`, which does not name fields, needs them. Readers may share a `cache`, but share parsed
+    entries only if they have the same `scope`.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class DocumentReader:
     def read(
         self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
     ) -> ParsedDocument:
-        """Return the runs and metadata of a document, whose `head` is that of `detect` or a known format.
+        """Return the runs and metadata of a document; `head` is the result of `detect` or a known format.
 
-        `namespace` is that of documents without one, or None if they must name it. `now_ms` is the time of
-        documents without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge, and
-        StoreUnavailable if the catalogue is needed and does not answer.
+        `namespace` applies to documents without one. If it is None, they are refused. `now_ms` is the time of
+        documents without one. Raises UnreadableDocument or InvalidLineage with every error,
+        TooLarge, and StoreUnavailable if the catalogue is needed and does not answer.
         """
         document_format = head if isinstance(head, DocumentFormat) else head.format
         operations = None if isinstance(head, DocumentFormat) else head.operations
@@ -65,7 +65,7 @@ class DocumentReader:
         """
         try:
             return self.read(raw, head, namespace=namespace, now_ms=now_ms)
-        # These are LineageErrors, too; returned, they would count the document as refused for good.
+        # These are LineageErrors, too. If they were returned, the document would count as refused for good.
         except (StoreUnavailable, ConfigurationError):
             raise
         except LineageError as error:

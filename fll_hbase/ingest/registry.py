@@ -1,8 +1,8 @@
-"""Document formats: one line for each source, with what identifies its documents and what reads them.
+"""Document formats: for each source, what identifies its documents and what reads them.
 
-To add a source, write its folder in fll_hbase/sources and add its line to FORMATS: `fll record`, the Spark
-jobs and POST /v3/namespaces/<ns>/<route> then accept its documents. A source is imported with its first
-document: most commands read none, and the parser of SQL alone takes 0.1 s of a processor.
+To add a source, write its folder in fll_hbase/sources and add its line to FORMATS. Then `fll record`, the
+Spark jobs and POST /v3/namespaces/<ns>/<route> accept its documents. A source is imported with its first
+document, because most commands read none and importing the parser of SQL alone takes 0.1 s of a processor.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """Inputs of a reader beside the document.
+    """Inputs of a reader in addition to the document.
 
-    `namespace` is that of documents without one (None: they must name it), `now_ms` the time of documents
-    without one; `columns` returns the fields of a dataset for SQL that does not name them. `operations` are
-    the bytes of the member `operations` if detection has already found them.
+    `namespace` applies to documents without one. If it is None, they are refused. `now_ms` is the time of
+    documents without one. `columns` returns the fields of a dataset for SQL that does not name
+    them. `operations` are the bytes of the member `operations` if detection has already found them.
     """
 
     native: CachedDocumentReader
@@ -60,12 +60,12 @@ class DocumentFormat:
 
 
 def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
-    """Read our own document through the cache of parsed operations."""
+    """Read a native document through the cache of parsed operations."""
     return _one_run(context.native.read(raw, namespace=context.namespace, operations=context.operations))
 
 
 def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
-    """Read a SQL document: its run, and metadata of the datasets."""
+    """Read a SQL document as its run and metadata of datasets."""
     from fll_hbase.sources import sql
 
     document = strict_json.parse_with_halves(raw)
@@ -81,7 +81,7 @@ def _read_pipeline(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 
 def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
-    """Read an OpenLineage event; namespace and time of the context do not matter for it."""
+    """Read an OpenLineage event without using the namespace and time of the context."""
     from fll_hbase.sources import openlineage
 
     return parse_event(openlineage.parse(raw), name_rules=context.name_rules)
@@ -103,7 +103,7 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
 
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
-    """Read DataHub proposals in any form that files have; refused ones become warnings."""
+    """Read DataHub proposals in any form that files may have; refused ones become warnings."""
     from fll_hbase.sources import datahub
 
     message = datahub.read(
@@ -116,7 +116,7 @@ def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
-    """Read a document of dbt artifacts: a run for each built node, and metadata of the datasets."""
+    """Read a document of dbt artifacts as a run for each built node and metadata of datasets."""
     from fll_hbase.sources import dbt
 
     document = strict_json.parse_with_halves(raw)
@@ -131,7 +131,7 @@ def _one_run(reading: Reading) -> ParsedDocument:
     return ParsedDocument((reading.recorded,), warnings=reading.warnings, on_recorded=reading.on_recorded)
 
 
-# Proposals, metadata change events with snapshots, and entities as DataHub's newer protocol sends them.
+# Proposals, metadata change events with snapshots, and entities in DataHub's newer protocol.
 _DATAHUB_MEMBERS = ("entityUrn", "proposedSnapshot", "urn")
 
 FORMATS = (
@@ -150,17 +150,17 @@ FORMATS = (
         reads_catalogue=True,
     ),
 )
-"""In order of detection; a document that none of them identifies is read as the first, and refused there."""
+"""In order of detection. A document that no format identifies goes to the first, whose reader refuses it."""
 
 
 def import_sources() -> None:
-    """Import what reads the documents of all formats, as a server does: no request has to wait for it."""
+    """Import the readers of all formats, so that no request of a server has to wait for them."""
     from fll_hbase.sources import cdap, datahub, dbt, sql  # noqa: F401
     from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
 
 
 def format_named(name: str) -> DocumentFormat:
-    """Return the format with this `name`, such as `openlineage`. Raises KeyError for an unknown one."""
+    """Return the format named `name`, such as `openlineage`. Raises KeyError if it is unknown."""
     return _BY_NAME[name]
 
 
@@ -181,7 +181,7 @@ class _Run(msgspec.Struct):
     run: str = ""
 
 
-# Members are left as bytes (msgspec.Raw): detection parses no document, which its reader does once.
+# Members stay bytes (msgspec.Raw), because only the reader parses the document.
 _RAW_MEMBERS: list[Any] = [
     (member, msgspec.Raw, msgspec.field(default_factory=msgspec.Raw))
     for document_format in FORMATS
@@ -194,14 +194,14 @@ _Head = msgspec.defstruct(
     bases=(_Members,),
 )
 _HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
-# For a text that is not UTF-8, msgspec raises Python's own error.
+# msgspec raises Python's own error for a text that is not UTF-8.
 _UNREADABLE = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 
 
 def detect(raw: bytes) -> DocumentHead:
     """Return the format, run id and namespace of a document by its top-level members; raises nothing.
 
-    What is not a document at all has the first format, whose reader reports what is invalid.
+    Anything that is not a document gets the first format, whose reader reports the error.
     """
     try:
         head: Any = _HEADS.decode(raw)
@@ -213,9 +213,9 @@ def detect(raw: bytes) -> DocumentHead:
 
 
 def _detect_members(raw: bytes) -> DocumentHead:
-    """Return the format of a document whose run or namespace has a wrong type, without either."""
-    # The reader of the format has to report the wrong type: the first format would report other errors.
-    # Half of a surrogate pair does not hide the format either: the reader reports the part that has it.
+    """Return the format of a document whose run or namespace has a wrong type; leave both out."""
+    # The reader of the format has to report the wrong type; the first format would report other errors.
+    # A lone surrogate does not hide the format either: the reader reports the part that contains it.
     try:
         return DocumentHead(_format_of(_MEMBERS.decode(strict_json.without_surrogate_escapes(raw))))
     except _UNREADABLE:

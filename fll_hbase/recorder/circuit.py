@@ -1,4 +1,4 @@
-"""Circuit breaker of one job: bounds how long the job waits in all for a store or server that fails."""
+"""Circuit breaker of one job: bounds the total time that the job waits for a store or server that fails."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 
 PROBE_SECONDS = 5.0
-"""How long one attempt may wait while the circuit is open."""
+"""Timeout of one attempt while the circuit is open."""
 
 LIMIT_SECONDS_MIN = 0.1
-"""What an attempt may wait after the budget is spent: a server that answers at all answers in less."""
+"""Timeout of an attempt after the budget is spent; a server that works answers within it."""
 
 PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 600.0
-"""Time between attempts while the circuit is open. It doubles with each that fails."""
+"""Time between attempts while the circuit is open. It doubles with each failure."""
 
 REFILL_SECONDS = 3600.0
-"""Time in which an empty budget is full again, so that jobs of months survive restarts of the server."""
+"""Time that refills an empty budget, so that jobs of months survive restarts of the server."""
 
 
 class Circuit:
@@ -26,7 +26,7 @@ class Circuit:
     """
 
     def __init__(self, budget_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        # A day at most, since an infinite budget cannot be counted.
+        # Limited to a day, since an infinite budget cannot be counted.
         self._budget_seconds = min(max(budget_seconds, 0.0), 86_400.0)
         self._clock = clock
         self._left_seconds = self._budget_seconds
@@ -41,17 +41,17 @@ class Circuit:
         return self._is_open
 
     def blocked_seconds(self) -> float:
-        """Return how long no call may be made, or 0 if one may."""
+        """Return the seconds until a call may be made, 0 if one may be made now."""
         return max(self._next_attempt - self._clock(), 0.0) if self._is_open else 0.0
 
     def limit_seconds(self) -> float:
-        """Return how long the next call may wait: for one attempt if the circuit is open, else in all."""
+        """Return how long the next call may wait: one attempt if the circuit is open, else the whole call."""
         left = self._refill()
         probe = max(min(PROBE_SECONDS, left / 2), LIMIT_SECONDS_MIN)
         return probe if self._is_open else max(left - self._budget_seconds / 2, probe)
 
     def add_failure(self, waited_seconds: float) -> None:
-        """Count a call that failed after `waited_seconds`; open the circuit, or leave it open for longer."""
+        """Count a call that failed after `waited_seconds`; open the circuit or keep it open."""
         self._spend(waited_seconds)
         self._pause_seconds = (
             min(2 * self._pause_seconds, PAUSE_SECONDS_MAX) if self._is_open else PAUSE_SECONDS_FIRST
@@ -60,7 +60,7 @@ class Circuit:
         self._next_attempt = self._clock() + self._pause_seconds
 
     def add_success(self, waited_seconds: float) -> None:
-        """Count a call whose last attempt succeeded, after `waited_seconds` of others; close the circuit."""
+        """Count a call that succeeded after failed attempts of `waited_seconds`; close the circuit."""
         self._spend(waited_seconds)
         self._is_open = False
 

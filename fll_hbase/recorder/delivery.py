@@ -1,4 +1,4 @@
-"""Delivery of a job's documents: sent in order while the server answers, else put into the spool."""
+"""Delivery of a job's documents: sent in order while the server answers, otherwise put into the spool."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger("fll_hbase.recorder")
 
 
 class CircuitOpen(StoreUnavailable):
-    """A document that was not sent, or with a single attempt only, because the server failed before."""
+    """A document that was not sent, or was tried only once, because the server failed before."""
 
 
 class Delivery:
@@ -54,8 +54,8 @@ class Delivery:
         self._spool_failed = False
 
     def deliver(self, run: str, document: LocatedDocument) -> Recorded | Spooled:
-        """Record a document, or put it into the spool if the fault is not its own. Raises LineageError."""
-        # Opened first: an unusable spool is reported when the job starts, not when it is needed.
+        """Record a document, or spool it if the failure is not its own fault. Raises LineageError."""
+        # Open the spool first, to report an unusable spool when the job starts, not when it is needed.
         spool = self._spool
         earlier = self._files.get(run)
         if spool is not None and earlier is not None and earlier.exists():
@@ -71,7 +71,7 @@ class Delivery:
             return Spooled(run, self._put(spool, run, document, error), error)
 
     def close(self) -> None:
-        """Close the client, and report what was lost or waits in the spool."""
+        """Close the client, and report which runs were lost or wait in the spool."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -82,7 +82,7 @@ class Delivery:
             _log.warning("%d documents went to the spool: %s", self._spooled, advice)
         self._lost = 0
 
-    # Read on first use: an invalid setting must not fail the constructor of a recorder.
+    # Read on first use, because an invalid setting must not fail the constructor of a recorder.
     @cached_property
     def _settings(self) -> Settings:
         """Read the settings of the environment, once. Raises ConfigurationError for invalid ones."""
@@ -90,8 +90,8 @@ class Delivery:
 
     @cached_property
     def _files(self) -> LRUCache[str, Path]:
-        """The file of each run whose latest document is in the spool: as many as the spool may have."""
-        # A run that is not in here would have its next document sent past the earlier one.
+        """Map each run whose latest document is in the spool to its file, at most a full spool of them."""
+        # The next document of a run missing here would be sent past the earlier one.
         return LRUCache(max(self._settings.spool_files_max, 1))
 
     @cached_property
@@ -107,7 +107,7 @@ class Delivery:
 
     @cached_property
     def _spool(self) -> Spool | None:
-        """Open the spool, None without one. One that cannot be used is reported once, and the job goes on."""
+        """Open the spool, if there is one. If it is unusable, report that once and let the job go on."""
         settings = self._settings
         if not self._spool_directory:
             return None
@@ -119,7 +119,7 @@ class Delivery:
             return None
 
     def _send(self, document: LocatedDocument) -> RecordResult:
-        """Record a document within the budget, after failures by single attempts. Raises LineageError."""
+        """Record a document within the budget, or by a single attempt after failures. Raises LineageError."""
         blocked_seconds = self._circuit.blocked_seconds()
         if blocked_seconds:
             raise CircuitOpen(f"the server did not answer; the next attempt is in {blocked_seconds:.0f} s")
@@ -145,12 +145,12 @@ class Delivery:
         """Send a document once, opening the client first if needed; return its result or error in a list."""
         wait_seconds = call.begin_attempt()
         if self._client is None:
-            # Not in the constructor, where an unavailable store would fail the program.
+            # Not opened in the constructor, where an unavailable store would fail the program.
             self._client = open_client(self._store_or_url, timeout_seconds=0.0)
         return self._client.record([document], wait_seconds=wait_seconds)
 
     def _report_failure(self, error: LineageError, seconds: float) -> None:
-        """Log that the server fails after `seconds` of waiting, and where runs go meanwhile."""
+        """Log that the server fails after `seconds` of waiting, and what happens to runs meanwhile."""
         fate = f"go to the spool {self._spool_directory}" if self._spool else "are lost"
         _log.warning(
             "%s. Gave up after %.1f s. Further runs %s and are not logged one by one;"
@@ -161,7 +161,7 @@ class Delivery:
         )
 
     def _report_recovery(self) -> None:
-        """Log that the server answers again and how many runs were lost; start counting those from 0."""
+        """Log that the server answers again and how many runs were lost; restart that count at 0."""
         lost = f"; {self._lost} runs were not recorded meanwhile" if self._lost else ""
         _log.warning("the server answers again%s", lost)
         self._lost = 0
@@ -170,13 +170,13 @@ class Delivery:
         self, spool: Spool, run: str, document: LocatedDocument, earlier: Path
     ) -> Recorded | Spooled:
         """Deliver a document that replaces an earlier document of its run in the spool."""
-        # Sent past the spool, it would later be replaced by the earlier one. So it goes into the spool first,
-        # and is sent only while no other process sends the spool.
+        # If this document were sent past the spool, the earlier one would later replace it. So it goes into
+        # the spool first, and is sent only while no other process sends the spool.
         path = self._put(spool, run, document)
         try:
             with spool.sending():
                 recorded = to_recorded(self._send(document))
-                # The earlier one first: alone, it would be replayed over what was recorded.
+                # Remove the earlier one first: left alone, it would be replayed over what was recorded.
                 spool.remove(earlier, path)
                 self._files.pop(run, None)
                 self._spooled -= 2
@@ -194,7 +194,7 @@ class Delivery:
     def _put(
         self, spool: Spool, run: str, document: LocatedDocument, cause: LineageError | None = None
     ) -> Path:
-        """Put a document into the spool, `cause` being why it was not sent; return its file.
+        """Put a document into the spool, for the reason `cause`; return its file.
 
         Raises the LineageError of a document that would be refused, StoreUnavailable if the spool fails.
         """
@@ -202,7 +202,7 @@ class Delivery:
         try:
             path = spool.write(document.line.raw + b"\n")
         except SpoolError as failure:
-            # Logged for the first run only, as everything is while the circuit is open.
+            # Log this for the first run only, as usual while the circuit is open.
             is_reported = isinstance(cause, CircuitOpen) or (self._spool_failed and self._circuit.is_open)
             self._report_spool_failure(failure)
             kind = CircuitOpen if is_reported else StoreUnavailable
@@ -213,7 +213,7 @@ class Delivery:
         return path
 
     def _report_spool_failure(self, failure: SpoolError) -> None:
-        """Count a lost run; log the failure of the spool, once until it works again."""
+        """Count a lost run; log the spool's failure once until it works again."""
         self._lost += 1
         if not self._spool_failed:
             _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)
@@ -221,7 +221,7 @@ class Delivery:
 
 
 class _Call:
-    """The time of one call: its limit, and what passed before its last attempt."""
+    """The time of one call: its limit, and the time spent before its last attempt."""
 
     def __init__(self, limit_seconds: float) -> None:
         self.limit_seconds = limit_seconds
@@ -233,13 +233,13 @@ class _Call:
         return time.monotonic() - self._began
 
     def begin_attempt(self) -> float:
-        """Begin another attempt, all earlier ones having failed; return how long it may wait."""
+        """Begin another attempt after all earlier ones failed; return how long it may wait."""
         self.failed_seconds = self.seconds()
         return max(self.limit_seconds - self.failed_seconds, LIMIT_SECONDS_MIN)
 
 
 def _check(document: LocatedDocument) -> None:
     """Raise the LineageError of a document that every server would refuse."""
-    # Before it goes to the spool: the program learns of it, and it replaces no valid document of its run.
+    # Check before spooling, so that the program learns of the error and no valid document is replaced.
     reader = DocumentReader(columns=lambda _: None)
     reader.read(document.line.raw, document.head, namespace=document.namespace or None, now_ms=now_ms())

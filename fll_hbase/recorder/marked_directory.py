@@ -1,4 +1,4 @@
-"""Marked directories: a marker file says whose files a directory has, so that no others are touched."""
+"""Marked directories: a marker file says which program owns a directory, so no other files are touched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.runtime.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The name and content of a marker file, and what a directory that has it is called in errors."""
+    """The name and content of a marker file, and the name of such a directory in errors."""
 
     name: str
     content: str
@@ -19,7 +19,7 @@ class Marker:
 
 
 def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
-    """Return the absolute path of a directory with a marker. With `create`, make it, or mark an empty one.
+    """Return the absolute path of a marked directory; `create` makes it, or marks an existing empty one.
 
     Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
     another release, or cannot be written.
@@ -27,13 +27,13 @@ def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
     directory = path.expanduser().absolute()
     try:
         if create:
-            # Lineage reveals the names of tables and fields: for the user alone, as far as it is new.
+            # Lineage reveals names of tables and fields, so new directories are accessible to the user only.
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_marker(directory, marked, create=create)
         if not os.access(directory, os.W_OK | os.X_OK):
             raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
     except OSError as error:
-        # mkdir says of a file, and of a link to nowhere, that it exists.
+        # mkdir raises FileExistsError for a file and for a broken link.
         reason = "not a directory" if isinstance(error, FileExistsError) else os_reason(error)
         advice = "name a directory that can be written"
         raise ConfigurationError(f"{directory} cannot be a spool: {reason}; {advice}") from error
@@ -44,7 +44,7 @@ def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
     """Mark a new directory if `create`. Raises ConfigurationError or OSError unless it has the marker."""
     marker = directory / marked.name
     if create and not marker.exists() and _is_empty(directory, marked):
-        # Renamed, so that no other process sees an incomplete marker; two that do it write the same.
+        # Renamed, so that other processes never see an incomplete marker. All writers write the same content.
         unfinished = directory / f"{marked.name}.{os.getpid()}-{os.urandom(4).hex()}"
         write_durably(unfinished, marked.content.encode())
         unfinished.rename(marker)
@@ -64,13 +64,13 @@ def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
 
 
 def _is_empty(directory: Path, marked: Marker) -> bool:
-    """Return whether there is nothing but the markers that other processes are writing."""
+    """Return whether a directory has no files except markers that other processes are writing."""
     with os.scandir(directory) as entries:
         return all(entry.name.startswith(f"{marked.name}.") for entry in entries)
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Create a file and return when it is on the disk. Raises OSError."""
+    """Create a file and return once it is on the disk. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)

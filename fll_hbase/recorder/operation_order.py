@@ -1,4 +1,4 @@
-"""Order of operations that a program gives as a set: each after those whose outputs it uses."""
+"""Order of operations given as a set: each follows the operations whose outputs it uses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 
 def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
-    """Return operations in the order given. Those of a set each after those whose outputs it uses.
+    """Return operations in the order given, or sort a set so that producers precede consumers.
 
-    The order of a set is the same in every process. Raises UnreadableDocument for a set in which several
-    operations output one field, or that has a cycle: only an order would say which output is used.
+    The order of a set is the same in every process. Raises UnreadableDocument for a set that has a cycle, or
+    in which several operations output one field. Without an order, it is ambiguous which output is used.
     """
     if not isinstance(operations, set | frozenset):
         return tuple(operations)
@@ -36,13 +36,13 @@ def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperati
 
 
 def _name(field: object) -> str:
-    """Return the name of a field; of anything else, such as a Source, a text that names no field."""
+    """Return the name of a field; return a text that names no field for anything else, such as a Source."""
     if isinstance(field, Field):
         return field.name
     return field if isinstance(field, str) else repr(field)
 
 
 def _unordered(reason: str) -> UnreadableDocument:
-    """Return the error of a set of operations that has no unique order, for this reason."""
+    """Return the error, with this reason, of a set of operations that has no unique order."""
     detail = f"a set has no order, but {reason}; give a list in the order in which they apply"
     return UnreadableDocument([FieldError("operations", detail)])

@@ -1,4 +1,4 @@
-"""Documents of the REST contract that a recorder sends: a run with operations or of a pipeline."""
+"""Documents of the REST contract that a recorder sends: a run with operations, or a run of a pipeline."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _run_to_dict(run: Run) -> Json:
         "program": run.program,
         "run": run.run,
         "startTime": run.start_ms,
-        # A state of an invalid type raises here, where `on_error` applies, not in the constructor of Run.
+        # An invalid state raises here, where `on_error` applies, and not in the constructor of Run.
         "state": State(run.state).value,
     }
 
@@ -107,7 +107,7 @@ def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
     merged: dict[str, Operation] = {}
     for operations in parts:
         names: dict[str, str] = {}
-        # Topological order: all origins have their final names before operations that use them are compared.
+        # In topological order, origins have their final names before operations that use them are compared.
         for operation in topology.sort_operations(operations):
             renamed = _rename_origins(operation, names)
             names[operation.name] = _merged_name(renamed, merged)
@@ -124,7 +124,7 @@ def _merged_name(operation: Operation, merged: Mapping[str, Operation]) -> str:
 
 
 def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation:
-    """Return an operation whose inputs have the names in `names`, those after merging, as origins."""
+    """Return an operation with the origins of its inputs replaced by their names after merging."""
     if isinstance(operation, Read):
         return operation
     inputs = tuple(replace(item, origin=names[item.origin]) for item in operation.inputs)

@@ -14,9 +14,9 @@ from fll_hbase.runtime.errors import FieldError, LineageError
 class Recorded:
     """A run that is stored durably.
 
-    `recorded` is false if the same lineage of the run was stored before. `replaced` is true if other lineage
-    of the run was stored before, which this one replaces. `warnings` name parts that were ignored or could
-    not be resolved. `checksum` identifies the content: runs with equal operations have equal checksums.
+    `recorded` is false if the same lineage of the run was stored before. `replaced` is true if this lineage
+    replaces other lineage of the run. `warnings` name parts that were ignored or could not be resolved.
+    `checksum` identifies the content: runs with equal operations have equal checksums.
     """
 
     run: str
@@ -30,7 +30,7 @@ class Recorded:
 class NotRecorded:
     """A run that was not recorded, with the error.
 
-    After StoreUnavailable the run may be stored nevertheless, and recording it again is safe.
+    After StoreUnavailable the run may nevertheless be stored; recording it again is safe.
     """
 
     run: str
@@ -53,6 +53,6 @@ Outcome: TypeAlias = Recorded | Spooled | NotRecorded
 
 
 def to_recorded(result: RecordResult) -> Recorded:
-    """Convert the result of a document with exactly one run; raises ValueError for another number of runs."""
+    """Convert the result of a document with exactly one run; raise ValueError for any other number."""
     (run,) = result.runs
     return Recorded(run.run, run.checksum, run.recorded, run.replaced, result.warnings)

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 RUNS_REMEMBERED = 1000
-"""Runs whose parts are collected at a time."""
+"""Runs whose parts the recorder remembers at a time."""
 
 _log = logging.getLogger("fll_hbase.recorder")
 
 
 class OnError(Enum):
-    """Reaction to a failure, which is logged in any case: return NotRecorded (WARN) or raise it (RAISE)."""
+    """How to report a failure, which is always logged: return NotRecorded (WARN) or raise it (RAISE)."""
 
     WARN = "warn"
     RAISE = "raise"
@@ -123,24 +123,24 @@ class LineageRecorder:
             self._delivery.close()
 
     def __enter__(self) -> LineageRecorder:
-        """Return this recorder, which is closed at the end of the `with` block."""
+        """Return this recorder; the end of the `with` block closes it."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the recorder; an exception of the `with` block is not suppressed."""
+        """Close the recorder; let an exception of the `with` block propagate."""
         self.close()
 
     def _log_outcome(self, run: Run, work: Callable[[], Recorded | Spooled]) -> Outcome:
         """Run `work`; log its warnings or failure. Return the outcome, or raise if `on_error` is RAISE."""
-        # Types are not checked before: an argument that is not a Run must lead to a log line too.
+        # Types are not checked earlier: an argument that is not a Run must lead to a log line, too.
         run_id = str(getattr(run, "run", run))
         failure: Exception
         try:
             outcome = work()
         except LineageError as error:
-            # While the circuit is open only its changes are logged, which the delivery does.
+            # While the circuit is open, the delivery logs its changes only.
             level = logging.DEBUG if isinstance(error, CircuitOpen) else logging.ERROR
             _log.log(level, "run %r was not recorded: %s", run_id, error)
             failure = error
@@ -159,18 +159,18 @@ class LineageRecorder:
         namespace = run.namespace or self._namespace
         dataset = part.destination.namespace, part.destination.name
         with self._lock:
-            # A document replaces all lineage of its run, so it has to contain earlier destinations too.
+            # A document replaces all lineage of its run, so it has to contain earlier destinations, too.
             previous = self._parts.get(run.run, {})
             self._parts[run.run] = {**previous, dataset: part}
             try:
-                # Sent under the lock, in this order: no document may replace one that has more parts.
+                # Sent under the lock to keep the order: no document may replace one that has more parts.
                 parts = [*self._parts[run.run].values()]
                 return self._send(run, payloads.run_document(run, parts, namespace=namespace), namespace)
             except StoreUnavailable:
-                # It may be stored: the next document of the run must contain this part too.
+                # The part may be stored, so the next document of the run must contain it, too.
                 raise
             except BaseException:
-                # Refused: its part would cause every later document of the run to be refused too.
+                # A refused part would cause every later document of the run to be refused, too.
                 self._parts[run.run] = previous
                 raise
 

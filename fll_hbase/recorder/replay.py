@@ -1,4 +1,4 @@
-"""Replay of a spool. Its documents are recorded in the order of writing, and removed once acknowledged."""
+"""Replay of a spool: documents are recorded in the order of writing, and removed once acknowledged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH_DOCUMENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class ReplayedDocument:
-    """A document that left the queue: its result, or why it was refused and the `path` where it is now."""
+    """A document that left the queue: its result, or the error that refused it and its new `path`."""
 
     path: Path
     result: RecordResult | LineageError
@@ -30,10 +30,10 @@ def replay(
 ) -> Iterator[ReplayedDocument]:
     """Record the documents that are in a spool now; yield each after its file was removed or set aside.
 
-    A document of more than `bytes_max` bytes is refused, and so is one whose run id another program recorded,
-    unless `take_over`. Raises LineageError at the first document that is
-    neither recorded nor refused: it and those after it stay, since later ones may be of the same run. Can be
-    interrupted anywhere: what is sent again is stored once.
+    A document of more than `bytes_max` bytes is refused. A document whose run id another program recorded is
+    refused, too, unless `take_over` is set. Raises LineageError at the first document that is neither
+    recorded nor refused. This and all later documents stay, since later ones may belong to the same run.
+    Replay can be interrupted anywhere, because a document that is sent again is stored once.
     """
     with spool.sending():
         spool.remove_unfinished()
@@ -44,13 +44,13 @@ def replay(
 
 
 def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
-    """Yield documents as lines numbered by position, absent files left out. Raises SpoolError."""
+    """Yield documents as lines numbered by position, without absent files. Raises SpoolError."""
     for number, path in enumerate(paths):
         try:
             with path.open("rb") as file:
-                # The line end is not part of the document.
+                # Room for a line end, which is not part of the document.
                 raw = file.read(bytes_max + 2)
-        # Removed by the recorder that wrote it, which replaced it by a later document of the run.
+        # The recorder that wrote the file removed it and wrote a later document of the run.
         except FileNotFoundError:
             continue
         except OSError as error:

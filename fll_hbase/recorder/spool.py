@@ -1,13 +1,13 @@
-"""Spool: a directory of documents that wait to be recorded; any number of processes may write to it.
+"""Spool: a directory of documents that wait to be recorded. Any number of processes may write to it.
 
 A spool is a directory with the marker file `fll-spool`. Nothing is created, changed or deleted in a directory
-that has other files and no marker, and in a spool only files whose names have the form below:
+that has other files and no marker. In a spool, only files whose names have the form below are touched:
 
     00001763812345678901234-4711-9f3c2a51.json      one document; names sort by the time of writing
-    00001763812345678901234-4711-9f3c2a51.refused   one that was refused: never sent again
-    00001763812345678901234-4711-9f3c2a51.tmp       one that is being written, or was when its writer ended
+    00001763812345678901234-4711-9f3c2a51.refused   a document that was refused and is never sent again
+    00001763812345678901234-4711-9f3c2a51.tmp       a document being written, or left by a writer that ended
 
-A document is written to a `.tmp` file, flushed to the disk, and renamed: a `.json` file is always complete.
+A document is written to a `.tmp` file, flushed to the disk and renamed, so `.json` files are always complete.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from fll_hbase.runtime.errors import LineageError
 
 MARKER = "fll-spool"
 FORMAT = "fll-hbase spool 1\n"
-"""The content of the marker. A release that changes the form of the files changes the number."""
+"""The content of the marker. A release that changes the format of the files changes the number."""
 
 MARKED = Marker(MARKER, FORMAT, "a spool")
 
 DOCUMENT, REFUSED, UNFINISHED = ".json", ".refused", ".tmp"
 UNFINISHED_SECONDS_MAX = 3600.0
-"""Age from which a `.tmp` file is left by a writer that was killed: one document is written in seconds."""
+"""Age at which a `.tmp` file counts as left by a killed writer; writing a document takes seconds."""
 
 SHARE = 8
-"""A writer may use an eighth of the free space that it saw before it looks again: others write too."""
+"""A writer may use an eighth of the free space before it measures it again, since others write, too."""
 
 _NAME = re.compile(r"\d{23}-\d+-[0-9a-f]{8}\.(?:json|refused|tmp)")
 
 
 class SpoolError(LineageError):
-    """A document that was not added to a spool, because the spool or disk is full or cannot be written."""
+    """A document was not added to a spool, because the spool or disk is full or cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class _Space:
 class Spool:
     """An open spool. Threads may share it, and processes may open the same directory.
 
-    The limits hold over all writers. Those that write the last free part at the same time may exceed them by
-    one document each.
+    The limits hold over all writers. Writers that use the last free part at the same time may each exceed the
+    limits by one document.
     """
 
     def __init__(self, path: Path, limits: SpoolLimits) -> None:
@@ -75,7 +75,7 @@ class Spool:
         self._last_ns = 0
 
     def write(self, document: bytes) -> Path:
-        """Add a document and return its file, after it is on the disk. Raises SpoolError."""
+        """Add a document and return its file once it is on the disk. Raises SpoolError."""
         with self._lock:
             try:
                 self._reserve(len(document))
@@ -96,7 +96,7 @@ class Spool:
         try:
             for document in documents:
                 document.unlink(missing_ok=True)
-            # One that is back after a power failure would replace what its run recorded since.
+            # A file that returns after a power failure would replace what its run recorded since.
             flush_directory(self.path)
         except OSError as error:
             raise SpoolError(
@@ -104,7 +104,7 @@ class Spool:
             ) from error
 
     def set_aside(self, document: Path) -> Path:
-        """Rename a document that was refused, so that it is not sent again; return it. Raises SpoolError."""
+        """Rename a refused document, so that it is not sent again; return its new path. Raises SpoolError."""
         refused = document.with_suffix(REFUSED)
         try:
             document.rename(refused)
@@ -113,7 +113,7 @@ class Spool:
         return refused
 
     def remove_unfinished(self) -> None:
-        """Remove what writers left unfinished longer than UNFINISHED_SECONDS_MAX ago. Raises SpoolError."""
+        """Remove files left unfinished more than UNFINISHED_SECONDS_MAX ago. Raises SpoolError."""
         try:
             for entry in self._entries():
                 age = time.time() - entry.stat().st_mtime
@@ -126,8 +126,8 @@ class Spool:
     def sending(self) -> Iterator[None]:
         """Return a context in which other processes cannot send documents of this spool.
 
-        Raises SpoolError at once if another does. Two that send at the same time could store an older
-        document of a run after a newer one.
+        Raises SpoolError at once if another process sends them. Two processes that send at the same time
+        could store documents of a run in the wrong order.
         """
         try:
             descriptor = os.open(self.path / MARKER, os.O_RDWR)
@@ -141,8 +141,8 @@ class Spool:
 
     def _reserve(self, size: int) -> None:
         """Count the space of one document of `size` bytes as used. Raises SpoolError if the spool is full."""
-        # Not counted at each write, which costs the square of the number of documents; nor in a file with a
-        # lock, on which a stopped process would block all others.
+        # Counting files at each write would take time quadratic in their number. A shared counter would need
+        # a lock, and a stopped process that holds it would block all others.
         if self._usable.files < 1 or self._usable.bytes < size:
             self._usable = self._find_space(size)
         self._usable.files -= 1
@@ -161,7 +161,7 @@ class Spool:
         return _Space(max(1, free_files // SHARE), max(size, free_bytes // SHARE))
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
-        """Yield the files of this spool, also refused and unfinished ones; skip those removed meanwhile."""
+        """Yield the files of this spool, also refused and unfinished ones; skip files removed meanwhile."""
         with os.scandir(self.path) as entries:
             for entry in entries:
                 if _NAME.fullmatch(entry.name):
@@ -180,22 +180,22 @@ class Spool:
             unfinished.rename(complete)
             flush_directory(self.path)
         except OSError:
-            # What a full disk took of it. What is reported as lost must not be replayed, either.
+            # Remove what a full disk kept of the document. A document reported as lost must not be replayed.
             unfinished.unlink(missing_ok=True)
             unfinished.with_suffix(DOCUMENT).unlink(missing_ok=True)
             raise
         return complete
 
     def _new_stem(self) -> str:
-        """Return a unique file name without ending, which sorts after all earlier ones of this object."""
-        # Later than the last one even if the clock was set back: names of a process are in order of writing.
+        """Return a unique file name without ending, which sorts after all earlier names of this object."""
+        # Later than the last one even if the clock was set back, so that names of a process stay in order.
         self._last_ns = max(self._last_ns + 1, time.time_ns())
-        # The process at the time of writing, since a forked process has the same object.
+        # The current process id, since a forked process has a copy of this object.
         return f"{self._last_ns:023}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) -> Spool:
-    """Open the spool at `path`. With `create`, make the directory, or mark an empty one.
+    """Open the spool at `path`; `create` makes the directory, or marks an existing empty one.
 
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.

@@ -1,7 +1,7 @@
 """Operations and field mutations that a plugin records about its stage of a pipeline.
 
-Plugins see records, not datasets: the runner of the pipeline knows how stages are connected, and records the
-contexts of all stages with the pipeline's config.
+Plugins see records, not datasets. The runner of the pipeline knows how stages are connected, and
+records the contexts of all stages with the pipeline's config.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class StageContext:
 
         An operation whose only input is a Source overrides the dataset that the config gives the stage.
         """
-        # A set is ordered with the document, where a fault is reported as others are: here it would raise.
+        # A set is ordered with the document, where errors are reported as usual. Here it would raise.
         is_set = isinstance(operations, set | frozenset)
         self._operations.append(frozenset(operations) if is_set else tuple(operations))
 
@@ -82,15 +82,15 @@ class StageContext:
 
 
 def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageContext]) -> Json:
-    """Return a config to whose stages the contexts are added, after what the stages declare themselves.
+    """Return a config with the contexts appended to what its stages declare themselves.
 
     Raises UnreadableDocument for a context of an unknown stage.
     """
-    # Copies, since a config is reused for other runs; other values are left for the reader to refuse.
+    # Copies, since the caller may use the config for other runs. The reader refuses values of other types.
     stages = [dict(stage) if isinstance(stage, Mapping) else stage for stage in config.get("stages", ())]
     by_name = {stage["name"]: stage for stage in stages if isinstance(stage, dict) and "name" in stage}
     unknown = []
-    # Contexts of a set in the order of their stages, since the contexts of one stage are appended in order.
+    # Sort a set of contexts by stage, since the contexts of one stage are appended in order.
     ordered = sorted(contexts, key=_set_order) if isinstance(contexts, set | frozenset) else contexts
     for context in ordered:
         if context.stage not in by_name:
@@ -98,7 +98,7 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
             continue
         stage = by_name[context.stage]
         for member, items in context.to_dict().items():
-            # A new list: the copied stage still shares its lists with the config of the caller.
+            # A new list, since the copied stage still shares its lists with the caller's config.
             stage[member] = [*stage.get(member, ()), *items]
     if unknown:
         raise UnreadableDocument(unknown)

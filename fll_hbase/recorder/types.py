@@ -1,6 +1,6 @@
 """Values that a program records: sources, destinations, field operations and runs, all frozen.
 
-Constructors never raise, whatever they are given; errors are reported when the values are recorded.
+Constructors never raise, whatever their arguments; errors are reported when the values are recorded.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Source:
 class Destination:
     """The dataset that is written, with the fields that reach it.
 
-    `fields` defaults to every output that no later operation dropped. A bare name or Field becomes a tuple of
-    one.
+    `fields` defaults to every output that no later operation dropped. A single name or Field becomes a tuple
+    of one.
 
     >>> Destination("bank", "Ratings", fields="rating").fields
     ('rating',)
@@ -58,9 +58,9 @@ Input: TypeAlias = Source | Field | str
 class FieldOperation:
     """An operation that derives every output from all inputs.
 
-    An input is a Source, or a field by its name or as a Field. A field is the output of this name of the
-    latest earlier operation. Outputs without inputs are generated, and inputs without outputs are dropped. An
-    operation that derives outputs from different inputs must be split.
+    An input is a Source, or a field given by its name or as a Field. It refers to the output of this name in
+    the latest earlier operation. Outputs without inputs are generated; inputs without outputs are dropped.
+    Split an operation that derives outputs from different inputs.
 
     >>> FieldOperation("parse", inputs="body", outputs=[Field("name", "string"), "address"]).inputs
     ('body',)
@@ -104,14 +104,14 @@ class Run:
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Return items as a tuple, a set sorted. One Source, Field or name becomes a tuple of one."""
+    """Return items as a tuple, with a set sorted. A single Source, Field or name becomes a tuple of one."""
     # A string is iterable: `outputs="body"` would become four fields.
     if isinstance(items, str | Field | Source):
         return (items,)
     try:
-        # The order of a set differs between processes, and with it the checksum would. As texts, since a set
+        # The order of a set differs between processes, and so would the checksum. Sort by text, since a set
         # may have both names and Fields.
         return tuple(sorted(items, key=repr) if isinstance(items, set | frozenset) else items)
     except TypeError:
-        # Not raised here but reported by the reader, with the path of the member.
+        # Not raised here: the reader reports it with the path of the member.
         return (items,)

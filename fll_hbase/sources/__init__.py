@@ -1,1 +1,1 @@
-"""Document formats: each source is a pure function from a document to recorded runs."""
+"""Document formats: each source is a pure function that turns a document into recorded runs."""

@@ -1,7 +1,7 @@
-"""Columns that a document derives and does not list: how many of them reading it may make.
+"""Columns that a document derives without listing them, and bounds on their number.
 
-A kilobyte of SQL can select all columns of a query twice, and so on twenty times. Readers count columns where
-they make them, so that none makes more than memory has room for.
+A kilobyte of SQL can select all columns of a query twice, and repeat that twenty times. Readers count columns
+where they make them, so that the columns of a document fit into memory.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from fll_hbase.runtime.errors import TooLarge
 T = TypeVar("T")
 
 DERIVED_MAX = 100_000
-"""Derived columns of a document that may be in memory at the same time; docs/reference/rest.md states it."""
+"""Derived columns of a document that may be in memory at a time; stated in docs/reference/rest.md."""
 
 RETAINED_MAX = 400_000
-"""Columns of all writes of a document that it derives. Each takes two kilobytes, with its operations."""
+"""Derived columns in all writes of a document. Each takes two kilobytes, including its operations."""
 
 INPUTS_PER_COLUMN = 10
-"""Inputs of a column that need as much memory as a column."""
+"""Inputs of a column that take as much memory as a column."""
 
 
 class TooManyColumns(TooLarge):
@@ -30,10 +30,10 @@ class TooManyColumns(TooLarge):
 
 
 class Part:
-    """Columns that a part of a document has derived so far, and those that stay behind its end.
+    """Columns that a part of a document has derived so far, and columns that remain after its end.
 
-    `view_columns` are those that later parts read, as of views, `retained` those of writes, which have a
-    bound apart.
+    `view_columns` are columns that later parts read, as from views. `retained` are columns of writes, which
+    have a separate bound.
     """
 
     def __init__(self, count: int) -> None:
@@ -42,15 +42,15 @@ class Part:
         self.retained = 0
 
     def keep_view(self, columns: int) -> None:
-        """Hold so many columns for the parts that follow, none if negative."""
+        """Keep this number of columns for later parts, none if negative."""
         self.view_columns += max(0, columns)
 
     def keep(self, columns: int) -> None:
-        """Keep so many columns in writes, none if negative."""
+        """Keep this number of columns in writes, none if negative."""
         self.retained += max(0, columns)
 
     def add(self, inner: Part) -> None:
-        """Add what stays of a part inside of this one. Raises TooManyColumns, then nothing of it stays."""
+        """Add what remains of an inner part. Raises TooManyColumns, and then adds nothing."""
         if self.retained + inner.retained > RETAINED_MAX:
             raise _too_many(RETAINED_MAX)
         if self.count + inner.view_columns > DERIVED_MAX:
@@ -64,7 +64,9 @@ _current: ContextVar[Part | None] = ContextVar("derived_columns", default=None)
 
 @contextmanager
 def part() -> Iterator[Part]:
-    """Return a context in which a document or a part of one is read; behind it, what stays of it counts.
+    """Return a context that counts columns while a document or a part of it is read.
+
+    Columns that remain at the end count for the outer part.
 
     Raises TooManyColumns.
     """
@@ -80,7 +82,7 @@ def part() -> Iterator[Part]:
 
 
 def derive(columns: int) -> None:
-    """Count columns that are made now. Raises TooManyColumns. Outside of a part it does nothing."""
+    """Count columns that are made now; do nothing outside a part. Raises TooManyColumns."""
     current = _current.get()
     if current is None or not columns:
         return
@@ -90,7 +92,7 @@ def derive(columns: int) -> None:
 
 
 def counted(columns: Iterable[T]) -> Iterator[T]:
-    """Yield the columns, and count each. Raises TooManyColumns."""
+    """Yield the columns and count each. Raises TooManyColumns."""
     for column in columns:
         derive(1)
         yield column
@@ -102,5 +104,5 @@ def _too_many(bound: int) -> TooManyColumns:
 
 
 def inputs_weight(inputs: int) -> int:
-    """Return how many columns so many inputs of one count as: none if they are few."""
+    """Return the weight in columns of one column's inputs, which is 0 for few inputs."""
     return inputs // INPUTS_PER_COLUMN

@@ -1,4 +1,4 @@
-"""Names of SQL dialects, apart from the parser, which an option with these names does not need."""
+"""Names of SQL dialects, separate from the parser, which an option with these names does not need."""
 
 DIALECTS = (
     "spark",
@@ -28,4 +28,4 @@ DIALECT_ALIASES = {
     "presto": "trino",
     "sparksql": "spark",
 }
-"""Other names of dialects, by which clients know them."""
+"""Other names of dialects that clients use."""

@@ -1,4 +1,4 @@
-"""Rewrite rules for names and namespaces of datasets: physical ones, such as paths with dates, to logical."""
+"""Rewrite rules for names and namespaces of datasets, from physical ones (dated paths) to logical ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ ARROW = "=>"
 
 
 Rules = tuple[tuple[re.Pattern[str], str], ...]
-"""Patterns and replacements in order; the first pattern found in a text is applied."""
+"""Patterns and replacements in order; the first pattern found in a text applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameRules:
-    """Rules for names of datasets, and for their namespaces."""
+    """Rules for names of datasets and for their namespaces."""
 
     rules: Rules = ()
     namespaces: Rules = ()
 
     def apply(self, name: str) -> str:
-        """Return the name with every match of the first matching rule replaced; later rules are not tried.
+        """Return the name with every match of the first matching rule replaced; skip later rules.
 
         Returns the name itself if no rule matches or the result would be empty.
         """
@@ -34,11 +34,11 @@ class NameRules:
 
 
 def _apply(rules: Rules, name: str) -> str:
-    """Return a name after the first matching rule; itself without one, or if nothing would be left."""
+    """Return a name after the first matching rule, or unchanged if none matches or nothing would be left."""
     for pattern, replacement in rules:
         logical, matches = pattern.subn(replacement, name)
         if matches:
-            # A dataset has a name: a rule that removes all of a name leaves it unchanged.
+            # A dataset needs a name, so a rule that removes all of a name leaves it unchanged.
             return logical or name
     return name
 
@@ -46,8 +46,8 @@ def _apply(rules: Rules, name: str) -> str:
 def parse_rules(text: str, namespaces: str = "") -> NameRules:
     r"""Parse the rules of both settings, separated by line breaks or `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
 
-    The left side is a Python regular expression, searched for anywhere in a name. Every match is replaced by
-    the right side, in which `\1` is the first group. Raises ConfigurationError for an invalid rule.
+    The left side is a Python regular expression, searched anywhere in a name. The right side, in which `\1`
+    is the first group, replaces every match. Raises ConfigurationError for an invalid rule.
     """
     return NameRules(_rules("FLL_NAME_RULES", text), _rules("FLL_NAMESPACE_RULES", namespaces))
 
@@ -66,7 +66,7 @@ def _rule(line: str) -> tuple[re.Pattern[str], str]:
         raise ConfigurationError(f"name rule {line!r}: write `pattern {ARROW} name`")
     try:
         compiled = re.compile(pattern)
-        # `|` matches the empty text, so a reference to a missing group fails here, not at the first event.
+        # `|` matches the empty text, so a reference to a missing group fails here and not at the first event.
         re.compile(f"{pattern}|").sub(replacement, "")
     except (re.error, IndexError) as error:
         raise ConfigurationError(f"name rule {line!r}: {error}") from error

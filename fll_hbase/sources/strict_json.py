@@ -15,9 +15,9 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge, Unreadable
 from fll_hbase.sources.validation import HALF, child_path
 
 CONTAINERS_MAX = 500_000
-"""Objects and arrays of a text. Each takes up to 250 bytes of memory, if there are 3 or 300 bytes of text."""
+"""Objects and arrays of a text. Each takes up to 250 bytes of memory, whether from 3 or 300 bytes of text."""
 BYTES_PER_CONTAINER_MIN = 32
-"""A larger text may have more, one for so many bytes: artifacts of dbt and events have one for 60."""
+"""A larger text may have one per this number of bytes; dbt's artifacts and events have one per 60 bytes."""
 
 _WITHOUT_STRUCTURE = bytes(set(range(256)) - set(b'"{['))
 _CHUNK_BYTES = 2**16
@@ -30,22 +30,22 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(raw: bytes) -> Any:
-    """Parse a JSON text in UTF-8, any value; numbers too large for a float are infinite.
+    """Parse any JSON value from a text in UTF-8; numbers too large for a float are infinite.
 
-    Raises UnreadableDocument for any other text, also with a byte order mark, and for JSON that parsers
-    interpret differently: NaN and Infinity, duplicate members, halves of surrogate pairs, each with its path,
-    integers of more than 4,300 digits, and nesting beyond Python's recursion limit. Raises
-    TooLarge as `check_containers`.
+    Raises UnreadableDocument for any other text, also for a text with a byte order mark. Also raises it for
+    JSON that parsers interpret differently: NaN and Infinity, duplicate members, and lone surrogates, each
+    with its path. The same goes for integers of more than 4,300 digits and for nesting beyond Python's
+    recursion limit. Raises TooLarge like `check_containers`.
     """
     value = parse_with_halves(raw)
-    # json accepts half of a pair, which UTF-8 cannot store. Only texts with such escapes are searched.
+    # json accepts lone surrogates, which UTF-8 cannot store. Only texts with such escapes are searched.
     if has_surrogate_escape(raw) and (errors := ErrorList(_find_halves(value))):
         raise UnreadableDocument(errors)
     return value
 
 
 def _find_halves(value: object) -> Iterator[FieldError]:
-    """Yield an error for each text and name of a member that has half of a surrogate pair, in order."""
+    """Yield an error for each text and member name that contains a lone surrogate, in order."""
     pending: list[tuple[object, str]] = [(value, "")]
     while pending:
         item, path = pending.pop()
@@ -66,17 +66,17 @@ def _has_half(text: str) -> bool:
 
 
 def has_surrogate_escape(raw: bytes) -> bool:
-    r"""Return whether a JSON text has an escape such as `\ud83d` of a surrogate, alone or in a pair."""
+    r"""Return whether a JSON text has an escape of a surrogate such as `\ud83d`, alone or in a pair."""
     return _SURROGATE_ESCAPE.search(raw) is not None
 
 
 def without_surrogate_escapes(raw: bytes) -> bytes:
-    """Return a text with another letter for each escape of a surrogate, for parsers that refuse halves."""
+    """Return a text with each escape of a surrogate replaced, for parsers that refuse lone surrogates."""
     return _SURROGATE_ESCAPE.sub(rb"\\u00", raw)
 
 
 def parse_with_halves(raw: bytes) -> Any:
-    """Parse as `parse` does, but return halves of surrogate pairs as they are. Raise as that."""
+    """Parse like `parse`, with the same errors, but keep lone surrogates."""
     check_containers(raw)
     try:
         return _DECODER.decode(raw.decode())
@@ -95,9 +95,9 @@ def parse_with_halves(raw: bytes) -> Any:
 
 
 def check_containers(raw: bytes) -> None:
-    """Raise TooLarge for more objects and arrays than a text of this length may have. It need not be JSON."""
+    """Raise TooLarge if a text, JSON or not, has more objects and arrays than its length allows."""
     containers_max = max(CONTAINERS_MAX, len(raw) // BYTES_PER_CONTAINER_MIN)
-    # Most texts are shorter, and of most others the plain count, with what is in strings, is small enough.
+    # Most texts are shorter. For most others the plain count, including strings, is low enough.
     if len(raw) <= containers_max or raw.count(b"{") + raw.count(b"[") <= containers_max:
         return
     if _count_containers(raw) > containers_max:
@@ -105,14 +105,14 @@ def check_containers(raw: bytes) -> None:
 
 
 def _count_containers(raw: bytes) -> int:
-    """Count `{` and `[` outside of strings, before a fault all that a parser sees."""
+    """Count `{` and `[` outside strings, up to an error all that a parser sees."""
     containers = in_string = begin = 0
     while begin < len(raw):
         deadline.check_reading()
         part = raw[begin : begin + _CHUNK_BYTES]
         begin += len(part)
         if (len(part) - len(part.rstrip(b"\\"))) % 2 and begin < len(raw):
-            # An escape of two characters is not cut.
+            # Do not cut an escape of two characters.
             part, begin = part[:-1], begin - 1
         structure = part.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _WITHOUT_STRUCTURE)
         texts = structure.split(b'"')
@@ -122,19 +122,19 @@ def _count_containers(raw: bytes) -> int:
 
 
 def _unreadable(detail: str) -> UnreadableDocument:
-    """Return the error of a document with one fault that has no path."""
+    """Return the error of a document with one problem that has no path."""
     return UnreadableDocument([FieldError("", detail)])
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members of an object. Raises UnreadableDocument for a name given twice."""
-    # Of a text of 16 MB there may be millions.
+    """Return the members of an object. Raises UnreadableDocument for a repeated name."""
+    # A text of 16 MB may have millions of objects.
     if not next(_OBJECTS) % _OBJECTS_PER_LOOK:
         deadline.check_reading()
     members = dict(pairs)
-    # dict keeps the last of equal keys and other parsers the first: such a document is ambiguous.
+    # dict keeps the last of equal keys, other parsers keep the first, so such a document is ambiguous.
     if len(members) < len(pairs):
-        # Not `list.count`: for an object of a million members that would take hours.
+        # `list.count` would take hours for an object of a million members.
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
         raise _unreadable(f"member {twice!r} is given twice in one object")

@@ -1,4 +1,4 @@
-"""Bodies of requests that put tags and policies, read with every error at once."""
+"""Bodies of requests that put tags and policies; errors are reported together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_note(raw: bytes) -> tuple[TagNote, tuple[FieldError, ...]]:
 
 
 def read_policy(raw: bytes, *, name: str) -> tuple[AgePolicy, tuple[FieldError, ...]]:
-    """Return the policy with a name, without its time, and a warning for each unknown member of its body.
+    """Return the policy named `name`, without its time, and a warning for each unknown member of its body.
 
     Raises UnreadableDocument with every error.
     """
@@ -47,9 +47,9 @@ def read_policy(raw: bytes, *, name: str) -> tuple[AgePolicy, tuple[FieldError, 
 
 
 def _max_age(body: Part) -> MaxAge:
-    """Read `maxAge`; a placeholder with an error if it is missing or invalid."""
+    """Read `maxAge`, or return a placeholder with an error if it is missing or invalid."""
     text = body.required("maxAge")
-    # Of a missing member or one that is no text there is an error already.
+    # A missing member, or a value other than a text, already has an error.
     if text != body.get("maxAge"):
         return _NO_AGE
     try:
@@ -60,9 +60,9 @@ def _max_age(body: Part) -> MaxAge:
 
 
 def _field(part: Part) -> DatasetField:
-    """Read a field by its three names; `?` with errors for missing ones."""
+    """Read a field by its three names, with `?` and errors for missing names."""
     part.with_members("namespace", "name", "field")
-    # Of a value that is no object, missing members say nothing more.
+    # For a value other than an object, errors about missing members would add nothing.
     if not part.is_object:
         return DatasetField(Dataset("?", "?"), "?")
     namespace = part.required("namespace", bytes_max=ID_BYTES_MAX)

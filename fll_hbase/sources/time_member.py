@@ -14,11 +14,11 @@ _LEAP_SECOND = re.compile(r"(?<=T\d\d:\d\d):60(?=\D)")
 
 
 def read_time_ms(holder: Part, name: str) -> int:
-    """Return a member that must be an ISO 8601 time in ms since 1970, rounded down. Without a zone it is UTC.
+    """Return a required ISO 8601 time in ms since 1970, rounded down. The default zone is UTC.
 
-    What RFC 3339 and its extension RFC 9557 allow besides is read, too: a lower-case `z`, a leap second, and
-    the name of a zone after the offset, as Java's ZonedDateTime prints it.
-    0 with an error if it is missing, not a time, or before 1970.
+    Extensions of RFC 3339 and RFC 9557 are allowed: a lower-case `z`, a leap second, and a zone's name after
+    the offset, as printed by Java's ZonedDateTime. The result is 0, with an error, if the time is missing,
+    invalid or before 1970.
     """
     errors_before = holder.validator.errors.count
     given = holder.required(name)
@@ -30,7 +30,7 @@ def read_time_ms(holder: Part, name: str) -> int:
     except (ValueError, OverflowError):
         holder.error(f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z", name)
         return 0
-    # In integers: `timestamp() * 1000` is a float and can be one millisecond off.
+    # Computed in integers: `timestamp() * 1000` is a float and can be one millisecond off.
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
     if not 0 <= time_ms < START_LIMIT_MS:
         holder.error(f"{given[:100]!r} is before 1970", name)
@@ -38,14 +38,14 @@ def read_time_ms(holder: Part, name: str) -> int:
 
 
 def _parse(given: str) -> datetime:
-    """Parse ISO 8601 time, also with a zone name or leap second. Raises ValueError or OverflowError."""
+    """Parse an ISO 8601 time, maybe with a zone name or leap second. Raises ValueError or OverflowError."""
     try:
         return datetime.fromisoformat(given)
-    # The form of nearly all times needs nothing else.
+    # Only rare forms of times reach this.
     except ValueError:
         offset_time = _ZONE_NAME.sub("", given).upper()
         if offset_time != given or _LEAP_SECOND.search(given):
             time, leaps = _LEAP_SECOND.subn(":59", offset_time)
-            # As POSIX counts it: the first second of the next minute.
+            # Like POSIX, count a leap second as the first second of the next minute.
             return datetime.fromisoformat(time) + timedelta(seconds=leaps)
         raise

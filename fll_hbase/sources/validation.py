@@ -1,6 +1,6 @@
-"""Parts of parsed JSON: each with its path, and with one validator that collects every error of a document.
+"""Parts of parsed JSON with their paths, and a validator that collects every error of a document.
 
-A path is that of an object or array in the document, `operations.2`, empty at the top.
+A path such as `operations.2` leads to an object or array in the document. The top has an empty path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HALF = "contains a lone surrogate, which UTF-8 cannot encode"
 LISTS_PER_LOOK = 8
 """Lists and objects between two looks at the deadline; most have few parts."""
 
-# Characters of an unknown member that is compared with known ones, which takes the square of its length.
+# An unknown member up to this length is compared with known ones, in time quadratic in its length.
 _MEMBER_MAX = 64
 
 _NO_MEMBERS: dict[str, Any] = {}
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class Validator:
-    """Collects what is wrong with a document: its errors, and warnings about what is left out."""
+    """Collects the errors of a document, and warnings about parts that are left out."""
 
     def __init__(self) -> None:
         self.errors = ErrorList()
@@ -40,18 +40,18 @@ class Validator:
         self._lists = 0
 
     def look(self, number: int) -> None:
-        """Raise as `deadline.check_reading`, before a first item (0) only for each LISTS_PER_LOOK-th call.
+        """Raise like `deadline.check_reading`, but for first items (0) only in one of LISTS_PER_LOOK calls.
 
-        Called in each list and object, before each ITEMS_PER_LOOK: no document is read on after its time.
+        Each list and object calls this before each ITEMS_PER_LOOK items, so that reading stops in time.
         """
         self._lists += not number
         if number or not self._lists % LISTS_PER_LOOK:
             deadline.check_reading()
 
     def error(self, path: str, detail: str) -> None:
-        """Add an error at a JSON path. Raises UnreadableDocument with all errors if they are too many."""
+        """Add an error at a JSON path. Raises UnreadableDocument with all errors if there are too many."""
         self.errors.append(FieldError(path, detail))
-        # The rest of such a document is not worth reading: it may have millions of errors.
+        # The rest of such a document is not worth reading, since it may have millions of errors.
         if self.errors.is_full:
             raise UnreadableDocument(self.errors)
 
@@ -67,8 +67,8 @@ class Validator:
     def leave_out(self, path: str, *, errors_before: int) -> bool:
         """Turn the errors after the first `errors_before` into warnings; return whether there are any.
 
-        They are those of the part of the document at `path`, which the caller then leaves out: a broken part
-        does not cost the others.
+        These errors belong to the part of the document at `path`. The caller leaves that part out, so that a
+        broken part does not affect others.
         """
         if self.errors.count == errors_before:
             return False
@@ -78,14 +78,14 @@ class Validator:
             part = "left out" if path in ("", error.path) else f"{path} is left out"
             self.warning(error.path, f"{error.detail}; {part}")
         if count > len(listed):
-            # Those that are counted only stay so.
+            # Errors that are only counted become warnings that are only counted.
             self.warnings.append(FieldError(path, "left out", count - len(listed)))
         return True
 
     def refuse(self, *, errors_before: int) -> bool:
         """Move the errors after the first `errors_before` to `refused`; return whether there are any.
 
-        They are those of one of several documents in one, which costs no other.
+        These errors belong to one of several documents in one text, and do not affect the others.
         """
         if self.errors.count == errors_before:
             return False
@@ -95,9 +95,9 @@ class Validator:
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
         """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8, else `?` with an error.
 
-        Here `path` is that of the value itself.
+        `path` is the path of the value itself.
         """
-        # The fast path of nearly all names: ASCII characters are bytes, so nothing has to be encoded.
+        # The fast path of nearly all names: ASCII characters are bytes, so encoding is not needed.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
         if not isinstance(value, str):
@@ -117,11 +117,11 @@ class Validator:
 
 
 class Part:
-    """A value of a document at a path, and what reads its members; any other value than an object has none.
+    """A value of a document at a path, and methods to read its members, which only an object has.
 
-    What is wrong adds an error, and a placeholder is returned. The methods `text`, `optional_object` and
-    `optional_items` are tolerant: null is like a missing member, and what has the wrong type is left out with
-    a warning.
+    Invalid data adds an error and returns a placeholder. The methods `text`, `optional_object` and
+    `optional_items` are tolerant: null counts as missing, and a value of the wrong type is left out with a
+    warning.
     """
 
     __slots__ = ("members", "path", "validator", "value")
@@ -133,12 +133,12 @@ class Part:
         self.members: dict[str, Any] = value if isinstance(value, dict) else _NO_MEMBERS
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the value is an object that has this member, also one that is null."""
+        """Return whether the value is an object that has this member, even if the member is null."""
         return name in self.members
 
     @property
     def is_object(self) -> bool:
-        """Whether the value is an object."""
+        """Return whether the value is an object."""
         return isinstance(self.value, dict)
 
     def get(self, name: str, default: object = None) -> Any:
@@ -150,11 +150,11 @@ class Part:
         return child_path(self.path, name)
 
     def member(self, name: str, default: object = None) -> Part:
-        """Return the member `name` as a part at its path. One with the value `default` if it is missing."""
+        """Return the member `name` as a part at its path, with the value `default` if it is missing."""
         return Part(self.validator, self.members.get(name, default), self.path_of(name))
 
     def member_parts(self) -> Iterator[tuple[str, Part]]:
-        """Yield name and part of each member of an object, in order; nothing for any other value."""
+        """Yield name and part of each member of an object, in order; nothing for other values."""
         validator, prefix = self.validator, self.path and f"{self.path}."
         for number, (name, value) in enumerate(self.members.items()):
             if not number % ITEMS_PER_LOOK:
@@ -162,21 +162,21 @@ class Part:
             yield name, Part(validator, value, f"{prefix}{name}")
 
     def error(self, detail: str, name: str = "") -> None:
-        """Add an error about the value, or about a member. Raises UnreadableDocument if they are too many."""
+        """Add an error about the value or a member. Raises UnreadableDocument if there are too many."""
         self.validator.error(self.path_of(name) if name else self.path, detail)
 
     def warning(self, detail: str, name: str = "") -> None:
-        """Add a warning about the value, or about its member `name`."""
+        """Add a warning about the value or its member `name`."""
         self.validator.warning(self.path_of(name) if name else self.path, detail)
 
     def as_object(self) -> Part:
-        """Return this part itself; add an error unless its value is an object."""
+        """Return this part; add an error unless its value is an object."""
         if not self.is_object:
             self.error(f"must be an object, is {_json_type(self.value)}")
         return self
 
     def with_members(self, *names: str) -> Part:
-        """Return this part itself; add an error unless it is an object, a warning for each other member."""
+        """Return this part; add an error unless it is an object, and a warning for each other member."""
         for name in self.as_object().members:
             if name not in names and not self.validator.warnings.is_full:
                 near = get_close_matches(name, names, 1, 0.75) if len(name) <= _MEMBER_MAX else []
@@ -185,9 +185,9 @@ class Part:
         return self
 
     def required(self, name: str, *, bytes_max: int | None = None) -> str:
-        """Return a member that must be a string, present and not empty.
+        """Return a required member, a non-empty string of at most `bytes_max` bytes in UTF-8.
 
-        `?` with an error if it is not, or if it has more than `bytes_max` bytes in UTF-8.
+        For anything else, return `?` and add an error.
         """
         value = self.members.get(name)
         # The fast path of nearly all members, see `Validator.name`. It needs no path.
@@ -195,23 +195,23 @@ class Part:
             return value
         if name not in self.members:
             self.error("missing", name)
-            # With a placeholder the checks of other members go on, so that one answer lists every error.
+            # A placeholder lets checks of other members go on, so that one response lists every error.
             return "?"
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max)
 
     def optional(self, name: str, *, bytes_max: int | None = None) -> str:
-        """Return a member that may be missing or empty, then ""; `?` with an error if it is invalid."""
+        """Return an optional string, "" if it is missing or empty, `?` with an error if it is invalid."""
         value = self.members.get(name, "")
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max) if value != "" else ""
 
     def name(self, *, bytes_max: int | None = None) -> str:
-        """Return the value, which must be a string as `Validator.name` describes it."""
+        """Return the value, which must be a string as described in `Validator.name`."""
         return self.validator.name(self.value, self.path, bytes_max=bytes_max)
 
     def choice(self, name: str, choices: Collection[str], default: str) -> str:
         """Return a string that must be one of `choices`, or `default` if it is missing or wrong.
 
-        A wrong one is an error, and so is a missing one if `default` is not a choice.
+        A wrong value is an error. A missing value is an error, too, if `default` is not in `choices`.
         """
         value = self.members.get(name, default)
         if isinstance(value, str) and value in choices:
@@ -235,7 +235,7 @@ class Part:
         return 0
 
     def items(self, name: str, *, required: bool = False) -> Iterator[Part]:
-        """Return the items of an array, or none if it is missing, an error only if `required`."""
+        """Return the items of an array; a missing array has none, which is an error only if `required`."""
         value = self.members.get(name, [])
         if required and name not in self.members:
             self.error("missing", name)
@@ -244,7 +244,7 @@ class Part:
         return self.member(name).listed()
 
     def listed(self) -> Iterator[Part]:
-        """Return the items of the value if it is an array, else none; adds no error."""
+        """Return the items of the value if it is an array, else none, without an error."""
         validator, prefix = self.validator, self.path and f"{self.path}."
         for number, value in enumerate(self.value if isinstance(self.value, list) else ()):
             if not number % ITEMS_PER_LOOK:
@@ -252,7 +252,7 @@ class Part:
             yield Part(validator, value, f"{prefix}{number}")
 
     def text(self, name: str) -> str:
-        """Return a string, "" if it is missing, null or empty, or (warned) not a valid string."""
+        """Return a string; "" if it is missing, null, empty or, with a warning, invalid."""
         value = self.members.get(name)
         if value is None:
             return ""
@@ -265,11 +265,11 @@ class Part:
         """Return a member with the members that it has."""
         value = self.members.get(name)
         part = Part(self.validator, value, f"{self.path}.{name}" if self.path else name)
-        # Most are missing: an event has few of the facets that are looked for.
+        # Most members are missing: an event has only few of the requested facets.
         return part if value is None else part.as_optional_object()
 
     def as_optional_object(self) -> Part:
-        """Return this part itself; add a warning unless its value is an object or null."""
+        """Return this part; add a warning unless its value is an object or null."""
         if self.value is not None and not self.is_object:
             self.warn_type("an object")
         return self
@@ -284,22 +284,22 @@ class Part:
         return member.listed()
 
     def warn_type(self, expected: str) -> None:
-        """Add the warning that the value has not the expected type, such as `an object`, and is left out."""
+        """Warn that the value lacks the expected type, such as `an object`, and is left out."""
         self.warning(f"must be {expected}, is {_json_type(self.value)}; left out")
 
     def readable(self, read: Callable[[Part], _T]) -> _T | None:
-        """Return what `read` returns for this part, or None if it adds errors, which become warnings."""
+        """Return the result of `read` for this part, or None if it adds errors, which become warnings."""
         errors_before = self.validator.errors.count
         value = read(self)
         return None if self.leave_out(errors_before=errors_before) else value
 
     def leave_out(self, *, errors_before: int) -> bool:
-        """Turn the errors after the first `errors_before` into warnings, see `Validator.leave_out`."""
+        """Turn the errors after the first `errors_before` into warnings, as in `Validator.leave_out`."""
         return self.validator.leave_out(self.path, errors_before=errors_before)
 
 
 def readable(parts: Iterable[Part], read: Callable[[Part], _T | None]) -> Iterator[_T]:
-    """Yield what `read` returns of each part; None is passed over, and parts with errors are left out."""
+    """Yield the results of `read` for the parts; skip None, and leave out parts with errors."""
     for part in parts:
         value = part.readable(read)
         if value is not None:
@@ -312,5 +312,5 @@ def child_path(path: str, name: object) -> str:
 
 
 def _json_type(value: object) -> str:
-    """Return what errors call the type of a JSON value, with an article: `a string`; `null`."""
+    """Return the name of a JSON value's type in errors, with an article (`a string`), or `null`."""
     return "null" if value is None else _TYPES.get(type(value), "an object")

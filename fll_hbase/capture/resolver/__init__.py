@@ -1,4 +1,4 @@
-"""Resolver of plan dumps: from lines of the listener to OpenLineage events, without Spark."""
+"""Resolver of plan dumps: converts lines of the listener to OpenLineage events, without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assignments of an UPDATE in the query that Spark makes of it: IF(condition, new value, former value)."""
+"""Assignments of an UPDATE in the query that Spark makes: IF(condition, new value, former value)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fll_hbase.capture.resolver.dump import Expression, Plan
 
 
 class Assignment(NamedTuple):
-    """Rows of an assignment. Without a condition, that is with a constant one, the former value is gone."""
+    """Rows of an assignment. `condition` is None if it is absent or constant: the former value is gone."""
 
     condition: int | None
     value: int
@@ -17,7 +17,7 @@ class Assignment(NamedTuple):
 
 
 def assigning_nodes(plan: Plan) -> Iterator[int]:
-    """Yield the nodes that assign: between a command that writes whole files and what it reads."""
+    """Yield the nodes that assign, between a command that writes whole files and the node that it reads."""
     for command in plan.nodes:
         query = command.plan("query") if command.kind == "ReplaceData" else None
         pending = [] if query is None else [query]
@@ -29,7 +29,7 @@ def assigning_nodes(plan: Plan) -> Iterator[int]:
 
 
 def assignment_of(expressions: Sequence[Expression], row: int) -> Assignment | None:
-    """Return the assignment of a column, or None for one that is left as it is."""
+    """Return the assignment of a column, or None for an unchanged column."""
     column = expressions[row]
     if column.kind != "Alias" or expressions[column.operands[0]].kind != "If":
         return None

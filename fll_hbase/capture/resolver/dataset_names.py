@@ -1,11 +1,17 @@
 """Dataset names by the naming rules of OpenLineage, as its Spark agent writes them.
 
-A row of `datasets` has a `kind`: `files` (`paths`, and the number of `pathsLeftOut`), `jdbc` (`url`;
-`name` or `query`), `kafka` (`topic`, which may be a `pattern`; `servers`), `name` (of a table), `sink` and
-`relation` (`class`), `rdd` and `checkpoint` (`ids` of columns).
-`table` has `name`, `location` and `provider` in the session catalog; `identifier` and `catalog` are those of
-another catalog, `metastore` is the host and port of Hive's; `stream` marks files that a stream lists one by
-one. `fields` and `types` are the columns that a table has in its catalog after a command.
+A row of `datasets` has a `kind`, with the members in parentheses:
+
+- `files` (`paths`, and the number of `pathsLeftOut`),
+- `jdbc` (`url`, and `name` or `query`),
+- `kafka` (`topic`, which may be a `pattern`, and `servers`),
+- `name` (of a table),
+- `sink` and `relation` (`class`),
+- `rdd` and `checkpoint` (`ids` of columns).
+
+`table` has `name`, `location` and `provider` in the session catalog. `identifier` and `catalog` name a table
+of another catalog. `metastore` is the host and port of Hive's. `stream` marks files that a stream lists one
+by one. `fields` and `types` are the columns that a table has in its catalog after a command.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ class DatasetName(NamedTuple):
 
 
 def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the datasets that a row describes: one for each path or topic, else its table, else none."""
+    """Return the datasets of a row: one for each path or topic, else its table, else none."""
     kind = row.get("kind")
     if kind == "jdbc":
         return _jdbc(row)
@@ -52,7 +58,7 @@ def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def path_name(path: str) -> DatasetName:
-    """Return the dataset of a path or URI: without the partition at its end, and without credentials."""
+    """Return the dataset of a path or URI, without credentials and without the partition at its end."""
     scheme, authority, name = _split(path)
     name = name.rstrip("/") or "/"
     while _PARTITION.search(name):
@@ -67,7 +73,7 @@ def path_name(path: str) -> DatasetName:
 
 
 def _split(path: str) -> tuple[str, str, str]:
-    """Split a URI into scheme, authority and decoded path; a plain path has only the last one, as it is."""
+    """Split a URI into scheme, authority and decoded path; a plain path has only a path, unchanged."""
     match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", path)
     if match is None:
         return "", "", path
@@ -76,7 +82,7 @@ def _split(path: str) -> tuple[str, str, str]:
 
 
 def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -> DatasetName:
-    """Return a dataset with its table as symlink: in the metastore, else in the directory of the database."""
+    """Return a dataset with its table as symlink, in the metastore or else the database's directory."""
     if table is None:
         return name
     if metastore:
@@ -101,7 +107,7 @@ def _table_name(row: dict[str, Any]) -> str | None:
 
 
 def _kafka(row: dict[str, Any]) -> list[DatasetName]:
-    """Return a dataset for each topic on the first server: listed, keys of a JSON text, or one pattern."""
+    """Return a dataset on the first server for each topic: listed, keys of a JSON text, or one pattern."""
     server = str(row.get("servers") or "").split(",")[0].strip()
     topics = str(row.get("topic") or "")
     if row.get("pattern"):
@@ -112,9 +118,9 @@ def _kafka(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> DatasetName:
-    """Return a table of the database in a row of the kind `jdbc`, with the name that the agent gives it.
+    """Return a table of the database in a row of the kind `jdbc`, named as the OpenLineage agent does.
 
-    `parts` is the name as the database stores it, split at its dots; `written` is the name in the job.
+    `parts` is the name as the database stores it, split at its dots. `written` is the name in the job.
     """
     from fll_hbase.sources.sql.names.dataset_naming import name_in
 
@@ -127,15 +133,16 @@ def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> Da
 
 
 def jdbc_dialect(row: dict[str, Any]) -> str | None:
-    """Return the dialect of the database in a row of the kind `jdbc`, or None if there is none for it."""
-    # Imported here: the parser takes longer to import than all of capture, and few jobs use databases.
+    """Return the dialect of the database in a row of the kind `jdbc`, or None if it has none."""
+    # Imported here, because importing the parser takes longer than all of capture, and few jobs use
+    # databases.
     from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
     return dialect_of(scheme_of(str(row.get("url") or "")))
 
 
 def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the tables of a JDBC relation. If it is a query, those in its text without literals."""
+    """Return the tables of a JDBC relation. For a query, read them from its text without literals."""
     from fll_hbase.capture.resolver.query_tables import query_tables, stored_parts
 
     if name := row.get("name"):
@@ -147,7 +154,7 @@ def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
 def _jdbc_namespace(url: str, home: str) -> tuple[str, str]:
     """Return namespace and database of a JDBC URL, with the default port; an unknown form has no database.
 
-    A database of Derby in the process is in its directory, which is below `home` if it is relative.
+    An embedded Derby database is in its directory; a relative directory is below `home`.
     """
     address, _, properties = url.removeprefix("jdbc:").partition(";")
     scheme, _, location = address.partition(":")

@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE that Spark does not plan as a query: those of Delta Lake, and simple DELETEs."""
+"""UPDATE, DELETE and MERGE that Spark does not plan as queries: Delta Lake's, and simple DELETEs."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def columns_of(
 
 
 def has_condition(plan: Plan, node: Node) -> bool:
-    """Return whether a command has a condition, and thus changes some rows only; a constant is none."""
+    """Return whether a command changes only some rows by its condition; a constant does not count."""
     return any(plan.expressions[row].kind != "Literal" for row in node.rows("condition"))
 
 
 def _merged(
     plan: Plan, node: Node, resolver: ExpressionResolver, columns: dict[str, ColumnLineage]
 ) -> tuple[dict[str, ColumnLineage], frozenset[IndirectInput]]:
-    """Return the columns with the values of every clause, and the conditions of those that delete rows.
+    """Return the columns with the values of every clause, and the conditions of clauses that delete rows.
 
     The operands of a clause are a condition and actions.
     """

@@ -1,16 +1,26 @@
-"""Plan dumps: what the listener writes of an analysed plan, as rows.
+"""Plan dumps: the rows that the listener writes for an analysed plan.
 
-Expression rows are `[class, operands, id, name, details]`, without empty values at the end; operands are
-numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (node of a subquery), `same`
-(a cast that keeps the type), `names` (of a struct), `outputs` (of a MERGE), `metadata` (a hidden column),
-`null`, `keys` of a map that is built if they are constants, and the `key` at which a map is read, null unless
-it is a constant: equal constants have equal numbers.
+Expression rows are `[class, operands, id, name, details]`, without empty values at the end. Operands are
+numbers of earlier rows. Ids are numbered per line. `details` may have these members:
 
-Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
-expression row, or lists of them, in which -n means the n rows after the one before it, or `{"node": n}` for
-a plan that is no child, or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
-`fll_hbase.capture.resolver.dataset_names` describes. `types` are those of the columns of a dataset that is
-read, or of the query of a command, in which -n means n more columns of the type before it.
+- `plan`: node of a subquery,
+- `same`: true for a cast that keeps the type,
+- `names`: of the fields of a struct,
+- `outputs`: of a MERGE,
+- `metadata`: true for a hidden column,
+- `null`: true for a constant NULL,
+- `keys`: of a map that the plan builds, if they are constants,
+- `key`: the key at which a map is read, null unless it is a constant. Equal constants have equal numbers.
+
+Node rows are `[class, children, members]`. Children are numbers of earlier rows. Members have these forms:
+
+- the number of an expression row, or lists of them, in which -n means the n rows after the previous item,
+- `{"node": n}` for a plan that is not a child,
+- a scalar.
+
+`dataset` and `target` are numbers of rows of `datasets`, which `fll_hbase.capture.resolver.dataset_names`
+describes. `types` are the column types of a dataset that is read, or of a command's query; -n means n more
+columns of the previous type.
 """
 
 from __future__ import annotations
@@ -29,13 +39,13 @@ QUERIES = ("query", "data", "plan")
 
 
 RUN_MAX = 1_000_000
-"""Rows that the numbers of a list may stand for together; the listener writes no more."""
+"""Rows that the numbers of a list may mean together; the listener does not write longer lists."""
 
 
 def expand(rows: object) -> Rows:
-    """Expand a list in which -n means the n rows that follow the one before it.
+    """Expand a list in which -n means the n rows that follow the previous item.
 
-    Items that are no numbers are left out; anything but a list is empty. Raises ValueError beyond RUN_MAX.
+    Items other than numbers are left out, and anything but a list is empty. Raises ValueError beyond RUN_MAX.
     """
     expanded: Rows = []
     for row in rows if isinstance(rows, list) else ():
@@ -47,7 +57,7 @@ def expand(rows: object) -> Rows:
 
 
 def _run_length(item: int, listed: int) -> int:
-    """Return n, at least 1, for an item -n behind `listed` others. Raises ValueError beyond RUN_MAX."""
+    """Return n, at least 1, for an item -n after `listed` others. Raises ValueError beyond RUN_MAX."""
     if not 0 < -item <= RUN_MAX - listed:
         raise ValueError(f"a list contains {item}, but a run has 1 or more items, {RUN_MAX:,} in all")
     return -item
@@ -75,7 +85,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return types
 
     def row_lists(self, name: str) -> list[Rows]:
-        """Return a member that has several lists of expression rows, each expanded, empty if it is absent."""
+        """Return a member with several lists of expression rows, each expanded, or [] if it is absent."""
         value = self.members.get(name)
         return [expand(rows) for rows in value] if isinstance(value, list) else []
 
@@ -85,7 +95,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return [self.members[name]["node"] for name in names if name not in QUERIES and name != "source"]
 
     def plan(self, *names: str) -> int | None:
-        """Return the number of the node in the first of some members that has one, or None without any."""
+        """Return the number of the node in the first of the named members that has one, else None."""
         for name in names:
             value = self.members.get(name)
             if isinstance(value, dict) and isinstance(value.get("node"), int):
@@ -148,12 +158,12 @@ _PLANS = msgspec.json.Decoder(Plan)
 
 
 def decode_line(line: bytes) -> Line:
-    """Decode a line of the plan file. Its plan stays encoded. Raises ValueError if it has another form."""
+    """Decode a line of the plan file, but not its plan. Raises ValueError if it has another form."""
     return _LINES.decode(line)
 
 
 def decode_plan(body: bytes) -> Plan:
-    """Decode a plan. Raises ValueError if a row refers to itself, to a later row, or to none."""
+    """Decode a plan. Raises ValueError if a row refers to itself or to a later or missing row."""
     plan = _PLANS.decode(body)
     for count, expression in enumerate(plan.expressions):
         _check_references(expression.operands, count)
@@ -163,6 +173,6 @@ def decode_plan(body: bytes) -> Plan:
 
 
 def _check_references(references: Sequence[int], row: int) -> None:
-    """Raise ValueError unless all references of row `row` are to rows before it."""
+    """Raise ValueError unless all references of row `row` refer to earlier rows."""
     if any(not 0 <= reference < row for reference in references):
         raise ValueError(f"row {row} refers to {references}, but only earlier rows are allowed")

@@ -31,7 +31,7 @@ _FACETS = {
 
 
 class FieldInput(NamedTuple):
-    """One input of a field: a field of a dataset, and how it is used. `kind` is a subtype of OpenLineage."""
+    """One input of a field: a field of a dataset, and its use. `kind` is a subtype of OpenLineage."""
 
     dataset: DatasetName
     field: str
@@ -43,9 +43,10 @@ class FieldInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WriteEvent:
-    """All of one write. `fields` is None where its lineage is unknown.
+    """Everything about one write. `fields` is None if its lineage is unknown.
 
-    `types` are the columns of the output with their types, `types_read` those of the inputs; "" is unknown.
+    `types` are the types of the output's columns by name, `types_read` of each input's. An unknown type is
+    "".
     """
 
     application: Application
@@ -65,7 +66,7 @@ DIRECT_KINDS = tuple(kind.name for kind in Direct)
 
 
 def to_json(event: WriteEvent, namespace: str) -> Json:
-    """Return a COMPLETE or FAIL event; the same write always gives the same run id."""
+    """Return a COMPLETE or FAIL event; the same write always has the same run id."""
     application, execution = event.application, event.execution
     read = _fields_read(event)
     written = event.types | {name: "" for name in event.fields or () if name not in event.types}
@@ -96,7 +97,7 @@ def to_json(event: WriteEvent, namespace: str) -> Json:
 
 
 def run_id(application: Application, *parts: object) -> str:
-    """Return an id that depends on the application, its start and `parts` only."""
+    """Return an id that depends only on the application, its start and `parts`."""
     text = "\0".join(str(part) for part in (application.id, application.start, *parts))
     return str(uuid.uuid5(uuid.NAMESPACE_URL, text))
 
@@ -108,7 +109,7 @@ def job_name(application: str, output: str) -> str:
 
 
 def _run_facets(event: WriteEvent, namespace: str) -> Json:
-    """Return the facets of a run: parent run, version of Spark, start, and error if it has one."""
+    """Return the facets of a run: parent run, version of Spark, start, and error if there is one."""
     application = event.application
     facets = {
         "parent": _facet(
@@ -163,16 +164,16 @@ def _inputs(inputs: Iterable[FieldInput]) -> list[Json]:
     ]
 
 
-# Equal members of the fields of a wide table are one object: most of the time was that of collecting garbage.
+# Equal members share one object: for wide tables, garbage collection took most of the time.
 @lru_cache(maxsize=1_000)
 def _transformation(type_: str, kind: str, description: str, *, masked: bool) -> Json:
     return {"type": type_, "subtype": kind, "description": description, "masking": masked}
 
 
 def _fields_read(event: WriteEvent) -> dict[DatasetName, dict[str, str]]:
-    """Return the columns of each input with their types, and the nested fields that are used."""
+    """Return the columns of each input with their types, including nested fields that are used."""
     if event.lifecycle == ALTER:
-        # The only input is the table itself, whose columns are now those of the output.
+        # The only input is the table itself, which now has the columns of the output.
         return {}
     fields = {name: dict(types) for name, types in event.types_read.items()}
     for inputs in (*(event.fields or {}).values(), event.rows):
@@ -198,7 +199,7 @@ def _field(name: str, type_: str) -> Json:
 
 
 def _facet(facet: str, /, **members: object) -> Json:
-    """Return a facet of _FACETS with its members, producer and URL of the schema."""
+    """Return a facet of _FACETS with its members, producer and schema URL."""
     version, _, definition = _FACETS[facet].partition("/")
     url = f"{_SPEC}/facets/{version}/{definition}.json#/$defs/{definition}"
     return {"_producer": PRODUCER, "_schemaURL": url, **members}

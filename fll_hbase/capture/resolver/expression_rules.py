@@ -1,4 +1,4 @@
-"""Rules of expressions whose lineage depends on that of their operands only."""
+"""Rules of expressions whose lineage depends only on the lineage of their operands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fll_hbase.capture.resolver.struct_fields import (
 )
 
 CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
-"""Functions with which Spark reads and writes texts of a bounded length; the first operand is the text."""
+"""Functions with which Spark reads and writes texts of limited length; the first operand is the text."""
 
 Operands = list[ColumnLineage]
 
@@ -41,28 +41,28 @@ def _case(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve COALESCE: it has the value of any argument; all but the last are tested (decision 53)."""
+    """Resolve COALESCE, which has the value of any argument and tests all but the last (decision 53)."""
     return conditional(_tested(operands[:-1], operands), operands)
 
 
 def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NULLIF: the first operand is the comparison, which is tested; the second is the value."""
+    """Resolve NULLIF: the first operand is the comparison, which is tested, the second the value."""
     return conditional(_tested(operands[:1], operands[1:]), operands[1:])
 
 
 def _tested(arguments: Operands, values: Operands) -> Operands:
-    """Return `arguments` without the indirect inputs that `values` have already, such as keys of a window."""
+    """Return `arguments` without indirect inputs that `values` already have, such as keys of a window."""
     present = NO_INPUTS.union(*(value.indirect for value in values))
     return [ColumnLineage(argument.direct, argument.indirect - present) for argument in arguments]
 
 
 def conditional(tested: Operands, values: Operands) -> ColumnLineage:
-    """Return one of several values, which depends on what is tested."""
+    """Return one of several values, which depends on the tested expressions."""
     return with_elements(values, indirect=influences(tested, CONDITIONAL))
 
 
 def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve the value of a pivot: the first operand selects and influences it, the second is the value."""
+    """Resolve a pivot's value: the first operand selects and influences it, the second is the value."""
     return conditional(operands[:1], operands[1:2])
 
 
@@ -73,27 +73,27 @@ def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a sort key: it is its first operand; later ones only repeat it."""
+    """Resolve a sort key, which is its first operand; later operands only repeat it."""
     return operands[0] if operands else NO_LINEAGE
 
 
 def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve LISTAGG: value and delimiter are aggregated; the keys of the order influence them as SORT."""
+    """Resolve LISTAGG: aggregate value and delimiter; the sort keys influence them as SORT."""
     return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
 
 
 def _elements_of_all(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAY, CONCAT and FLATTEN: elements are of all operands, and fields those of their fields."""
+    """Resolve ARRAY, CONCAT and FLATTEN: the elements, and their fields, come from all operands."""
     return with_elements(operands)
 
 
 def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a function of SAME_ELEMENTS: it keeps the first operand's fields, and depends on the others."""
+    """Resolve a function of SAME_ELEMENTS: keep the first operand's fields and depend on the others."""
     return same_elements(expression.kind, operands)
 
 
 def _distinct_elements(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAY_DISTINCT and COLLECT_SET: which structs are equal depends on all of their fields."""
+    """Resolve ARRAY_DISTINCT and COLLECT_SET: equality of structs depends on all of their fields."""
     value = same_elements(expression.kind, operands)
     return compared_elements(value, [value], GROUP_BY)
 
@@ -110,25 +110,25 @@ def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAYS_ZIP: structs with an element of each array. Dumps of earlier releases have no names."""
+    """Resolve ARRAYS_ZIP: structs with an element of each array. Earlier releases dump no names."""
     names = expression.details.get("names")
     return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
 
 
 def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a static function: one of CHECKS is its first operand, any other depends on all operands."""
+    """Resolve a static function: one of CHECKS gives its first operand, any other depends on all operands."""
     if expression.name in CHECKS and operands:
         return operands[0]
     return merge(operands, least=Direct.TRANSFORMATION)
 
 
 def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve the access to a field, named by the expression, of a struct or of the structs in an array."""
+    """Resolve the access to a field of a struct or of an array's structs; the expression names the field."""
     return struct_field(operands[0], expression.name or "")
 
 
 def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve an edge of a time window: Spark computes it with CASE, whose conditions are not the query's."""
+    """Resolve an edge of a time window without the conditions of the CASE by which Spark computes it."""
     value = merge(operands[:1], least=Direct.TRANSFORMATION)
     conditions = {(source, CONDITIONAL) for source in value.fields()}
     return ColumnLineage(value.direct, value.indirect - conditions)

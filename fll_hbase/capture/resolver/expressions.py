@@ -1,4 +1,4 @@
-"""Lineage of expressions: which columns an expression takes values from, and which only influence it."""
+"""Lineage of expressions: the columns that an expression takes values from, and those that influence it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TRANSPARENT = frozenset(
         "RowOrdering",
     ]
 )
-"""Expressions whose value is that of their last operand."""
+"""Expressions that have the value of their last operand."""
 
 MASKING = frozenset(
     [
@@ -67,7 +67,7 @@ MASKING = frozenset(
 """Functions that hide their values; OpenLineage counts COUNT among them."""
 
 RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
-"""Functions that depend on the order of a window only; some repeat that order as their operands."""
+"""Functions that depend only on the order of a window; some repeat that order as their operands."""
 
 CALLING = {
     "ArrayAggregate": 2,
@@ -81,10 +81,10 @@ CALLING = {
     "TransformKeys": 1,
     "TransformValues": 1,
 }
-"""Functions that call others for each element of an array or of maps, and how many."""
+"""Functions that call others for each element of an array or of maps, and the number of arrays or maps."""
 
 REPEATED_DEPTH_MAX = 4
-"""Depth of functions within functions down to which AGGREGATE resolves its function twice."""
+"""Nesting depth of functions up to which AGGREGATE resolves its function twice."""
 
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 
@@ -92,8 +92,9 @@ VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 class ExpressionResolver:
     """Resolves the expressions of one node, each once.
 
-    `columns` are those of the node's children, `outer` all columns of the plan so far, for correlated
-    subqueries, `relations` the results of its nodes, and `variables` those of `depth` functions around them.
+    `columns` are the columns of the node's children. `outer` are all columns of the plan so far, for
+    correlated subqueries. `relations` are the results of the plan's nodes. `variables` are the arguments of
+    the `depth` functions around them.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class ExpressionResolver:
         self._common: dict[int, ColumnLineage] = {}
 
     def resolve(self, row: int) -> ColumnLineage:
-        """Return the lineage of an expression. Its operands are rows before it, so no recursion is needed."""
+        """Return the lineage of an expression. Its operands precede it, so recursion is not needed."""
         expression = self._expressions[row]
         if expression.kind == "AttributeReference":
             return self._attribute(expression)
@@ -129,10 +130,10 @@ class ExpressionResolver:
         return [self.resolve(row) for row in rows]
 
     def columns(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
-        """Return the lineage of named expressions by their ids; rows without an id are left out."""
+        """Return the lineage of named expressions by id, without rows that have no id."""
         expressions, inputs = self._expressions, self._columns
         columns = {}
-        # Most columns of wide tables only pass through, so these are looked up here.
+        # Most columns of wide tables only pass through, so look them up here.
         for row in rows:
             number = expressions[row].id
             if number is not None:
@@ -141,7 +142,7 @@ class ExpressionResolver:
         return columns
 
     def assigned(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
-        """Return the lineage of the columns of an UPDATE by id: a value that stays is what it was."""
+        """Return the lineage of the columns of an UPDATE by id; unassigned columns keep their value."""
         return self.columns(rows) | {
             number: self._assigned_value(assignment)
             for row, number in self.with_ids(rows)
@@ -151,7 +152,7 @@ class ExpressionResolver:
     def _assigned_value(self, assignment: Assignment) -> ColumnLineage:
         """Return the lineage of a column after its assignment in an UPDATE, described by the new value.
 
-        With a condition it has the former value, too, and the condition influences it.
+        An assignment with a condition may keep the former value, and the condition influences the column.
         """
         value = replace(self.resolve(assignment.value), row=assignment.value)
         if assignment.condition is None:
@@ -181,17 +182,17 @@ class ExpressionResolver:
         return [expand(rows) for rows in self._expressions[row].details.get("outputs", [])]
 
     def are_nulls(self, rows: Sequence[int]) -> bool:
-        """Return whether an output of MERGE is a deleted row: no values behind the kind of change."""
+        """Return whether an output of MERGE is a deleted row, with no values after the kind of change."""
         values = [self._expressions[row] for row in rows[1:]]
         return all(value.details.get("null") or value.details.get("metadata") for value in values)
 
     def subquery(self, row: int) -> Relation | None:
-        """Return the result of the plan of the subquery in a row, or None for any other expression."""
+        """Return the result of the subquery's plan in a row, or None for any other expression."""
         plan = self._expressions[row].details.get("plan")
         return None if plan is None else self._relations[plan]
 
     def _unresolved(self, row: int) -> set[int]:
-        """Return a row and the rows that it depends on, those that are resolved already left out."""
+        """Return a row and the rows that it depends on, without rows that are already resolved."""
         pending, rows = [row], set[int]()
         while pending:
             number = pending.pop()
@@ -201,15 +202,15 @@ class ExpressionResolver:
         return rows
 
     def _operands_before(self, expression: Expression) -> Sequence[int]:
-        """Return the operands that are resolved before an expression: all but functions that it calls."""
+        """Return the operands to resolve before an expression: all except functions that it calls."""
         return [row for row in expression.operands if not self._is_called(expression, row)]
 
     def _is_called(self, expression: Expression, row: int) -> bool:
-        """Return whether the operand in a row is a function that the expression calls for elements."""
+        """Return whether the operand in a row is a function that the expression calls for each element."""
         return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
-        """Return the lineage of a column by id: of the children, else of the plan; NO_LINEAGE if unknown."""
+        """Return the lineage of a column by id, from the children, else the plan; NO_LINEAGE if unknown."""
         number = -1 if expression.id is None else expression.id
         column = self._columns.get(number)
         return self._outer.get(number, NO_LINEAGE) if column is None else column
@@ -240,7 +241,7 @@ class ExpressionResolver:
         return merge(operands, least=Direct.TRANSFORMATION, masked=kind in MASKING)
 
     def _transparent(self, row: int, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the value of the last operand; remember a common expression's value by its id."""
+        """Return the value of the last operand; store a common expression's value by its id."""
         value = operands[-1] if operands else NO_LINEAGE
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
             self._common[expression.id] = value
@@ -249,14 +250,14 @@ class ExpressionResolver:
         return value
 
     def _is_described(self, operands: Sequence[int]) -> bool:
-        """Return whether an alias names more than another column."""
+        """Return whether an alias names something other than a plain column or a literal."""
         inner = self._expressions[operands[0]] if operands else None
         return inner is not None and inner.kind not in ("AttributeReference", "Literal")
 
     def _subquery(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the values of a subquery. What shapes its rows influences them."""
+        """Return the values of a subquery, influenced by everything that influences its rows."""
         relation = self._relations[expression.details["plan"]]
-        # The query of an IN has as many columns as there are values on its left side.
+        # The query of an IN has as many columns as the left side has values.
         values = relation.by_position()[: None if expression.kind == "ListQuery" else 1]
         values = [] if expression.kind == "Exists" else values
         # Outer columns are operands, too, but they count through the conditions that use them.
@@ -270,34 +271,34 @@ class ExpressionResolver:
         return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
 
     def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Resolve IF. One whose branches are the same, as UPDATE leaves a column, is that value."""
+        """Resolve IF. If both branches are the same, as in a column that UPDATE keeps, return that value."""
         _, then, otherwise = expression.operands
         if then == otherwise or self._is_null_check(self._expressions[otherwise]):
             return operands[-1]
         return conditional(operands[:1], operands[1:])
 
     def _is_null_check(self, function: Expression) -> bool:
-        """Return whether an IF is Spark's: it gives functions of Scala and Java no NULL for a number."""
+        """Return whether Spark added an IF, which keeps a NULL number away from a Scala or Java function."""
         kinds = [self._expressions[row].kind for row in function.operands]
         return function.kind == "ScalaUDF" and "KnownNotNull" in kinds
 
     def _transform(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the array that TRANSFORM makes: what its function makes of the elements."""
+        """Return the array of TRANSFORM: the results of its function for the elements."""
         element = self._call(expression.operands[1], [operands[0]])
         return with_elements([element], _unused(operands[:1], element))
 
     def _filter(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the array of FILTER: the elements of the first operand, depending on what selects them."""
+        """Return the array of FILTER: elements of the first operand, depending on the selecting function."""
         selected = self._call(expression.operands[1], [operands[0]])
         return with_elements(operands[:1], [selected])
 
     def _sort(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the array of ARRAY_SORT: the elements of the first operand, in the order of a function."""
+        """Return the array of ARRAY_SORT: elements of the first operand, ordered by a function."""
         order = self._call(expression.operands[1], [operands[0], operands[0]])
         return compared_elements(with_elements(operands[:1]), [order], SORT)
 
     def _map_function(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return the map that a function of maps makes. It calls another one with keys and values."""
+        """Return the map made by a function of maps, which calls another function with keys and values."""
         keys = merge(map(map_keys, operands), least=Direct.TRANSFORMATION)
         values = [map_values(operand) for operand in operands]
         result = self._call(expression.operands[-1], [keys, *values])
@@ -316,18 +317,18 @@ class ExpressionResolver:
         return merge([selected, *_unused(operands[:1], selected)], least=Direct.TRANSFORMATION)
 
     def _reduce(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return what the functions of AGGREGATE make of the elements, and of what they made before."""
+        """Return the result of AGGREGATE, whose functions use the elements and their own earlier results."""
         array, start = operands[:2]
         _, _, add, finish = expression.operands
         total = with_elements([start, self._call(add, [start, array])])
-        # Once more: the function may read what it made of another element.
+        # Resolve once more, since the function may read its own result for another element.
         if self._depth < REPEATED_DEPTH_MAX:
             total = with_elements([start, self._call(add, [total, array])])
         value = self._call(finish, [total])
         return with_elements([value], _unused([array], value))
 
     def _call(self, function: int, arguments: Operands) -> ColumnLineage:
-        """Return the value of a function of SQL for some arguments. Its other ones are positions."""
+        """Return the value of a SQL function for some arguments; any further parameters are positions."""
         body, *variables = self._expressions[function].operands
         numbers = (self._expressions[variable].id for variable in variables)
         bound = {
@@ -345,7 +346,7 @@ class ExpressionResolver:
         return resolver.resolve(body)
 
     def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return a struct whose fields are replaced or added; dropping a field changes no other one."""
+        """Return a struct with fields replaced or added; dropping a field does not change the others."""
         operations = [self._expressions[number] for number in expression.operands[1:]]
         fields = {
             operation.name or "": value
@@ -356,7 +357,7 @@ class ExpressionResolver:
 
 
 def _unused(arrays: Operands, value: ColumnLineage) -> Operands:
-    """Return the arrays whose elements a value does not use: it depends on their length only."""
+    """Return the arrays whose elements a value does not use, so that it depends on their length only."""
     used = {(dataset, name.partition(".")[0]) for dataset, name in value.sources()}
     return [
         array

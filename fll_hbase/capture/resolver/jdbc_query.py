@@ -1,7 +1,7 @@
-"""Queries that a JDBC source sends to its database: which fields of its tables their columns come from.
+"""Queries that a JDBC source sends to its database: the table fields from which their columns come.
 
-Spark knows the names of these columns only, so the text is read as SQL of the database. It has no constants:
-the listener writes 0 and '' in their place.
+Spark only knows the columns' names, so the text is read as SQL of the database. It contains no
+constants, because the listener replaces them by 0 and ''.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ QUERIES_MAX = 256
 """Queries whose lineage stays in memory."""
 
 _Use: TypeAlias = tuple[Direct, bool]
-"""How a field is used, and whether its value is hidden, as by COUNT."""
+"""How a field is used, and whether its value is masked, as by COUNT."""
 
 _RESULT = Dataset("", "\n")
-"""Target under which a query is read: a name that no table has."""
+"""Target under which a query is read: a name that cannot be a table's."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLineage:
-    """Lineage of a query: of columns by their names in lower case, and of all rows.
+    """Lineage of a query: columns by lower-case name, and influences on all rows.
 
-    `others` is the table that every other column is read from: the only one of `SELECT * FROM table`.
+    `others` is the table from which every other column is read: the only table of `SELECT * FROM table`.
     """
 
     columns: Mapping[str, NamedColumn]
@@ -60,7 +60,7 @@ class QueryLineage:
     others: DatasetName | None = None
 
     def column(self, name: str) -> NamedColumn:
-        """Return the lineage of a column; UNKNOWN_COLUMN if it is not known."""
+        """Return the lineage of a column, UNKNOWN_COLUMN if it is unknown."""
         column = self.columns.get(name.lower())
         if column is not None or self.others is None:
             return column or UNKNOWN_COLUMN
@@ -73,7 +73,7 @@ _UNKNOWN = QueryLineage({})
 def query_lineage(row: Json) -> QueryLineage:
     """Return the lineage of the query in a row of `datasets`, cached by query, URL and home.
 
-    It has no columns, and a warning is logged, if the query cannot be read or exceeds CHARACTERS_MAX.
+    If the query cannot be read or exceeds CHARACTERS_MAX, a warning is logged and the result has no columns.
     """
     location = tuple((name, str(row[name])) for name in ("url", "home") if row.get(name) is not None)
     return _read(str(row["query"]), location)
@@ -81,7 +81,7 @@ def query_lineage(row: Json) -> QueryLineage:
 
 @lru_cache(QUERIES_MAX)
 def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
-    """Read a query against the database in `location`; log and return unknown lineage if it fails."""
+    """Read a query against the database in `location`; log a failure and return unknown lineage."""
     row = dict(location)
     database_dialect = jdbc_dialect(row)
     dialect = database_dialect or UNKNOWN_DIALECT
@@ -110,7 +110,7 @@ def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
 def _query_lineage(
     operations: Sequence[Operation], tables: Mapping[str, DatasetName], dialect: str, *, is_complete: bool
 ) -> QueryLineage:
-    """Return lineage by lower-case column; of a single table, unlisted columns are its own."""
+    """Return lineage by lower-case column; unlisted columns belong to the table if it is the only one."""
     columns = {
         item.outputs[0].name.lower(): _column(item, tables, dialect)
         for item in operations
@@ -143,7 +143,7 @@ def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -
 
 
 def _uses(description: str, dialect: str) -> dict[str, _Use]:
-    """Return by lower-case name how a column's `describe` text uses it; masked if all uses are."""
+    """Return how a column's `describe` text uses each lower-case name; masked if all its uses are."""
     expression, *lines = description.split("\n")
     steps = {name.lower(): step for name, _, step in (line.partition(": ") for line in lines) if step}
     uses: dict[str, _Use] = {}
@@ -161,7 +161,7 @@ def _uses(description: str, dialect: str) -> dict[str, _Use]:
 
 
 def _uses_in(text: str, dialect: str) -> Iterator[tuple[str, _Use]]:
-    """Yield the columns of alternatives `a | b`, with how each is used; unparsable ones have none."""
+    """Yield the columns of alternatives `a | b` with the use of each; skip text that cannot be parsed."""
     for alternative in text.split(" | "):
         try:
             tree = sqlglot.parse_one(alternative, dialect=dialect)

@@ -1,4 +1,4 @@
-"""Maps that a plan builds: what their keys depend on, what their values, and the functions of maps."""
+"""Maps that a plan builds: what their keys and values depend on, and the functions of maps."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def build_map(keys: Operands, values: Operands, constants: Sequence[int] = ()) -
     """Return the lineage of a map with these keys and values, in the same order.
 
     `constants` are the numbers of the keys if all of them are constants. If some are equal, Spark may take
-    any of their values, so that they do not count. Values keep their fields, but maps and structs inside of
-    them count as a whole: else maps inside of maps would take exponential time.
+    any of their values, so the constants are ignored. Values keep their fields, but maps and structs inside
+    them count as a whole, because nested maps would take exponential time.
     """
     values = list(map(_without_depth, values))
     total = merge([*keys, *values], least=Direct.TRANSFORMATION)
@@ -43,7 +43,7 @@ def build_map(keys: Operands, values: Operands, constants: Sequence[int] = ()) -
 
 
 def _without_depth(value: ColumnLineage) -> ColumnLineage:
-    """Return a value without what its fields consist of; a map is without keys and values."""
+    """Return a value without the parts of its fields; a map loses its keys and values."""
     if is_built_map(value):
         return merge([value], least=Direct.TRANSFORMATION)
     if all(part.parts is None for part in (value.parts or {}).values()):
@@ -56,13 +56,13 @@ def _without_depth(value: ColumnLineage) -> ColumnLineage:
 
 
 def map_keys(value: ColumnLineage) -> ColumnLineage:
-    """Return what the keys of a map depend on; of a map that is read, its column."""
+    """Return what the keys of a map depend on: the column, for a map that is read."""
     parts = _parts(value)
     return merge([parts[KEYS], *_read(value)] if parts else [value], least=Direct.TRANSFORMATION)
 
 
 def map_values(value: ColumnLineage) -> ColumnLineage:
-    """Return what the values of a map depend on; of a map that is read, its column, with fields as paths."""
+    """Return what the values of a map depend on: the column with fields as paths, for a map that is read."""
     if value.parts is None:
         return with_elements([value])
     if not (parts := _parts(value)):
@@ -71,7 +71,7 @@ def map_values(value: ColumnLineage) -> ColumnLineage:
 
 
 def _map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> ColumnLineage:
-    """Return the value of a key: of an equal constant, and of what may be equal, which depends on keys."""
+    """Return the value of an equal constant key, and the values of keys that may be equal, by their keys."""
     parts = _parts(value)
     if not parts:
         return with_elements([value], [key])
@@ -80,37 +80,37 @@ def _map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> Co
     values = [parts[constant], *_read(value)]
     if VALUES in parts:
         return with_elements([*values, parts[VALUES]], [map_keys(value)])
-    # A map that MAP_CONCAT makes is NULL if any of its maps is.
+    # A map that MAP_CONCAT makes is NULL if any of its maps is NULL.
     return with_elements(values, indirect=parts[KEYS].indirect)
 
 
 def _parts(value: ColumnLineage) -> dict[str | int, ColumnLineage]:
-    """Return keys and values of a map that the plan builds, empty for any other value."""
+    """Return keys and values of a map that the plan builds, and {} for any other value."""
     return value.parts if value.parts is not None and is_built_map(value) else {}
 
 
 def _read(value: ColumnLineage) -> list[ColumnLineage]:
-    """Return the columns of maps that the plan reads and that are merged into one that it builds."""
+    """Return the columns of maps that the plan reads and merges into a map that it builds."""
     columns = ((ColumnLineage(other.struct | other.direct, other.indirect), other) for other in value.rest)
     return [merge([column], least=max(Direct.TRANSFORMATION, other.least)) for column, other in columns]
 
 
 def _create_map(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve MAP: keys and values in turns. Dumps of earlier releases do not number constants."""
+    """Resolve MAP: keys and values alternate. Earlier releases do not number constants in dumps."""
     keys, values = operands[::2], operands[1::2]
     constants = expression.details.get("keys", [])
     return build_map(keys, values, constants if len(constants) == len(keys) == len(values) else ())
 
 
 def _map_from_arrays(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve MAP_FROM_ARRAYS: without one of the arrays there is neither a key nor a value."""
+    """Resolve MAP_FROM_ARRAYS: if one array is NULL, there is neither a key nor a value."""
     keys, values = operands[:1], operands[1:]
     elements = with_elements(list(map(_without_depth, values)), indirect=influences(keys, CONDITIONAL))
     return build_map([merge(keys, indirect=influences(values, CONDITIONAL))], [elements])
 
 
 def _map_from_entries(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve MAP_FROM_ENTRIES: structs of a key and a value, whatever these fields are called."""
+    """Resolve MAP_FROM_ENTRIES: structs of a key and a value, whatever their field names."""
     (entries,) = operands
     parts = list((entries.parts or {}).values())
     if len(parts) != 2 or entries.rest or is_built_map(entries):
@@ -124,17 +124,17 @@ def _map_entries(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _map_contains_key(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve MAP_CONTAINS_KEY, which does not look at values."""
+    """Resolve MAP_CONTAINS_KEY, which ignores values."""
     return merge([map_keys(operands[0]), *operands[1:]], least=Direct.TRANSFORMATION)
 
 
 def _get_map_value(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve the value of a key, whose number is in the details if it is a constant."""
+    """Resolve the value of a key; the details contain the key's number if it is a constant."""
     return _map_value(operands[0], operands[1], expression.details.get("key"))
 
 
 def _element_at(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ELEMENT_AT of an array, or of a map, which has `key` in the details."""
+    """Resolve ELEMENT_AT of an array or a map. For a map, the details have `key`."""
     if "key" in expression.details:
         return _get_map_value(expression, operands)
     if is_built_map(operands[0]):
@@ -155,4 +155,4 @@ MAP_RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "MapKeys": lambda _, operands: map_keys(operands[0]),
     "MapValues": lambda _, operands: map_values(operands[0]),
 }
-"""Rules of functions of maps by kind of the expression."""
+"""Rules of map functions by kind of expression."""

@@ -1,4 +1,4 @@
-"""MERGE that Spark plans as a query: a node with instructions for rows that match and for others."""
+"""MERGE that Spark plans as a query: a node with instructions for matched and other rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INSTRUCTIONS = ("matchedInstructions", _INSERTS, "notMatchedBySourceInstruction
 
 
 def merge_targets(plan: Plan) -> dict[int, str]:
-    """Return the names by id of the columns of all tables that row-level commands of the plan change."""
+    """Return the names by id of the columns in all tables that row-level commands of the plan change."""
     tables = (node.plan("originalTable") for node in plan.nodes)
     rows = [row for table in tables if table is not None for row in plan.nodes[table].rows("output")]
     return names_by_id(plan, rows)
@@ -41,7 +41,8 @@ def merge_rows(
 ) -> Relation:
     """Resolve MERGE: each column has the values of all clauses.
 
-    The condition of a clause influences the columns that it changes (decision 86), a DELETE's all rows.
+    The condition of a clause influences the columns that it changes (decision 86); a DELETE's influences all
+    rows.
     """
     output = expressions.with_ids(node.rows("output"))
     names = [expressions.expression(row).name or "" for row, _ in output]
@@ -68,7 +69,7 @@ def merge_rows(
 
 
 def is_given(value: Expression, name: str, stored: Mapping[int, str], *, is_insert: bool) -> bool:
-    """Return whether a clause gives a column a value: UPDATE leaves the others, INSERT puts NULL there."""
+    """Return whether a clause gives a column a value. UPDATE keeps other columns, INSERT makes them NULL."""
     if is_insert:
         return not value.details.get("null")
     return value.kind != "AttributeReference" or value.id is None or stored.get(value.id) != name
@@ -77,7 +78,7 @@ def is_given(value: Expression, name: str, stored: Mapping[int, str], *, is_inse
 def columns_by_position(
     output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]
 ) -> dict[int, ColumnLineage]:
-    """Return columns that have the values of several lists, by their ids."""
+    """Return columns by id, each with the values of several lists."""
     columns = {}
     for position, number in enumerate(output):
         values = [values[position] for values in lists if position < len(values)]
@@ -86,6 +87,6 @@ def columns_by_position(
 
 
 def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> ColumnLineage:
-    """Return a merged column with the first description (`row`) that any of its values has, or none."""
+    """Return a merged column with the first description (`row`) among its values, if there is one."""
     row = next((value.row for value in values if value.row >= 0), -1)
     return column if row == column.row else replace(column, row=row)

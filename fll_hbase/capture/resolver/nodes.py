@@ -1,4 +1,4 @@
-"""Lineage of plan nodes: each from the results of its children, in the order of the dump."""
+"""Lineage of plan nodes: each is resolved from its children, in the order of the dump."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
 from fll_hbase.capture.resolver.struct_fields import is_built_map, struct_field
 
 LOOPS_MAX = 50
-"""Passes over a recursive query. Its lineage grows in each, and is complete after a few."""
+"""Passes over a recursive query. Its lineage grows with each pass, and is complete after a few."""
 
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 
@@ -43,7 +43,7 @@ class _PlanResolver:
     """Resolves the nodes of one plan in order."""
 
     def __init__(self, plan: Plan) -> None:
-        """Find what concerns the plan as a whole: definitions, loops, correlation, pivots and assignments."""
+        """Find what concerns the whole plan: definitions, loops, correlation, pivots and assignments."""
         self._plan = plan
         self._relations: list[Relation] = []
         self._outer: dict[int, ColumnLineage] = {}
@@ -56,7 +56,7 @@ class _PlanResolver:
         self._merge_rules = partial(merge_rows, stored=merge_targets(plan))
 
     def resolve(self) -> list[Relation]:
-        """Return the result of every node, in order; recursive unions are repeated until stable."""
+        """Return the result of every node, in order, repeating recursive unions until they are stable."""
         for number, node in enumerate(self._plan.nodes):
             self._relations.append(self._resolve_node(number, node))
             if node.kind == "UnionLoop":
@@ -64,7 +64,7 @@ class _PlanResolver:
         return self._relations
 
     def _repeat(self, number: int, node: Node) -> None:
-        """Resolve the recursive part of a loop again until its lineage does not grow any more."""
+        """Resolve the recursive part of a loop again until its lineage stops growing."""
         for _ in range(LOOPS_MAX):
             previous = self._relations[number]
             for inner in range(node.children[0] + 1, number + 1):
@@ -73,10 +73,10 @@ class _PlanResolver:
                 return
 
     def _resolve_node(self, number: int, node: Node) -> Relation:
-        """Return the result of a node, whose children are resolved, by its rule or by `_other`."""
+        """Return the result of a node with resolved children, by its rule or by `_other`."""
         children = [self._relations[child] for child in self._inputs(node)]
         if self._is_pivot(node):
-            # Below it is an aggregate by the key, too, which is no grouping of the query.
+            # The aggregate below it groups by the key, too, but this is not a grouping of the query.
             keyed = self._plan.nodes[node.children[0]]
             children = [replace(children[0], rows=self._relations[keyed.children[0]].rows)]
         rule = _RULES.get(node.kind)
@@ -97,12 +97,12 @@ class _PlanResolver:
         return Relation(relation.columns, relation.rows, order) if order else relation
 
     def _inputs(self, node: Node) -> list[int]:
-        """Return the children of a node, without the sort that `randomSplit` puts below a sample."""
+        """Return the children of a node, skipping the sort that `randomSplit` puts below a sample."""
         child = self._plan.nodes[node.children[0]] if node.kind == "Sample" else node
         return child.children if child.kind == "Sort" and child.members.get("local") else node.children
 
     def _is_pivot(self, node: Node) -> bool:
-        """Return whether a node is the second of the two aggregates that Spark makes of most pivots."""
+        """Return whether a node is the second of the two aggregates into which Spark turns most pivots."""
         rows = node.rows("aggregateExpressions") if self._has_pivots else []
         for kind in ("Alias", "AggregateExpression"):
             values = [self._plan.expressions[row] for row in rows]
@@ -110,13 +110,13 @@ class _PlanResolver:
         return any(self._plan.expressions[row].kind == "PivotFirst" for row in rows)
 
     def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
-        """Return a resolver of the plan's expressions for a node whose children have these columns."""
+        """Return a resolver of the plan's expressions for a node with these columns in its children."""
         return ExpressionResolver(
             self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
         )
 
     def _ids(self, rows: Sequence[int]) -> list[int]:
-        """Return the ids of the expressions in the rows, -1 for those that have none."""
+        """Return the ids of the expressions in the rows, -1 for an expression without an id."""
         return [
             -1 if number is None else number for number in (self._plan.expressions[row].id for row in rows)
         ]
@@ -129,7 +129,7 @@ class _PlanResolver:
         dataset = node.members.get("dataset")
         columns = dict.fromkeys(self._ids(output), NO_LINEAGE)
         if isinstance(dataset, int):
-            # Columns of an RDD have no names outside of the application, so they are named by position.
+            # Columns of an RDD have no names outside the application, so they are named by position.
             is_numbered = node.kind == "LogicalRDD"
             for position, row in enumerate(output):
                 column = self._plan.expressions[row]
@@ -139,7 +139,7 @@ class _PlanResolver:
         return Relation(columns)
 
     def _reference(self, node: Node, output: list[int]) -> Relation:
-        """Resolve a reference to a common table expression or loop by position, without lineage if absent."""
+        """Resolve a reference to a common table expression or loop by position; NO_LINEAGE if absent."""
         if node.kind == "CTERelationRef":
             target = self._definitions.get(node.members.get("cteId"))
         else:
@@ -153,7 +153,7 @@ class _PlanResolver:
             source = self._relations[self._plan.nodes[target].children[0]]
         values = source.by_position()
         if node.kind == "UnionLoopRef":
-            # Parts of maps may still grow when the loop is stable.
+            # Parts of maps may still grow after the loop is stable.
             values = [ColumnLineage(v.direct, v.indirect) if is_built_map(v) else v for v in values]
         return Relation(dict(zip(self._ids(output), values, strict=False)), source.rows)
 
@@ -172,12 +172,12 @@ class _PlanResolver:
 
 
 def _by_number(plan: Plan, kind: str) -> dict[object, int]:
-    """Return the numbers of the nodes of a kind by their member `id`; of equal ids, the last node."""
+    """Return the numbers of the nodes of a kind by their member `id`, the last node if ids are equal."""
     return {node.members.get("id"): number for number, node in enumerate(plan.nodes) if node.kind == kind}
 
 
 def _all_columns(children: Sequence[Relation]) -> dict[int, ColumnLineage]:
-    """Return the columns of all children by id; of equal ids, those of the last child."""
+    """Return the columns of all children by id, the last child's if ids are equal."""
     columns: dict[int, ColumnLineage] = {}
     for child in children:
         columns.update(child.columns)
@@ -185,23 +185,23 @@ def _all_columns(children: Sequence[Relation]) -> dict[int, ColumnLineage]:
 
 
 def _all_rows(children: Sequence[Relation]) -> frozenset[IndirectInput]:
-    """Return all that influences the rows of any of the children."""
+    """Return everything that influences the rows of any child."""
     return NO_INPUTS.union(*(child.rows for child in children))
 
 
 def _pass(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
-    """Resolve a node that changes neither columns nor rows; of a WITH, the query is its last child."""
+    """Resolve a node that changes neither columns nor rows. The last child of a WITH is its query."""
     return Relation(children[-1].columns, children[-1].rows, children[-1].order)
 
 
 def _sequence(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve the numbers that the pandas API gives rows: they depend on no column."""
+    """Resolve the row numbers of the pandas API, which depend on no column."""
     numbers = expressions.with_ids(node.rows("sequenceAttr"))
     return Relation(children[0].columns | {number: NO_LINEAGE for _, number in numbers}, children[0].rows)
 
 
 def _project(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a projection: its columns are those of its list."""
+    """Resolve a projection, which has the columns of its list."""
     return Relation(expressions.columns(node.rows("projectList")), _all_rows(children))
 
 
@@ -242,13 +242,13 @@ def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionRe
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a window node: the columns of its functions are added, and rows are not influenced."""
+    """Resolve a window node: add the columns of its functions; rows are not influenced."""
     columns = children[0].columns | expressions.columns(node.rows("windowExpressions"))
     return Relation(columns, children[0].rows)
 
 
 def _join(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a join: its condition influences all rows; a semi or anti join has the left columns only."""
+    """Resolve a join: its condition influences all rows. A semi or anti join has only the left columns."""
     conditions = expressions.resolve_all([*node.rows("condition"), *node.rows("asOfCondition")])
     is_left = node.members.get("joinType") in _LEFT_ONLY
     columns = children[0].columns if is_left else _all_columns(children)
@@ -265,9 +265,9 @@ def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionR
 
 
 def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a generator such as EXPLODE: its new columns are added, as `_generated` returns them.
+    """Resolve a generator such as EXPLODE by adding its new columns, which `_generated` returns.
 
-    How many rows it gives depends on its value, as on the condition of a join.
+    The number of rows depends on the generator's value, as it does on the condition of a join.
     """
     output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
     columns, rows = dict(children[0].columns), children[0].rows
@@ -282,7 +282,7 @@ def _generate(node: Node, children: list[Relation], expressions: ExpressionResol
 
 
 def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
-    """Return whether a generator gives as many rows for each row as the program has values."""
+    """Return whether a generator's number of rows per input row is fixed by the program."""
     if expressions.expression(generator).kind in ("JsonTuple", "Stack"):
         return True
     operands = [expressions.expression(row).kind for row in expressions.operands(generator)]
@@ -290,14 +290,14 @@ def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
-    """Return the `count` new columns of a generator: by position for STACK and INLINE, else of its value."""
+    """Return the `count` new columns of a generator: by position for STACK and INLINE, else its value."""
     stacked = expressions.operands(generator, kind="Stack")[1:]
     if stacked:
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
     if expressions.operands(generator, kind="Inline"):
-        # Dumps of earlier releases have no names.
+        # Earlier releases dump no names.
         names = expressions.expression(generator).details.get("names") or list(value.parts or ())
         if len(names) == count:
             return [struct_field(value, name) for name in names]
@@ -305,7 +305,7 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
     kind = expressions.expression(generator).kind
     if count == {"Explode": 2, "PosExplode": 3}.get(kind):
         return [plain] * (count - 2) + [map_keys(value), map_values(value)]
-    # The structs of an array are in the last column. One before it is their position.
+    # The last column has the structs of the array. A column before it is their position.
     return [plain] * (count - 1) + [value][:count]
 
 
@@ -324,7 +324,7 @@ def _union(node: Node, children: list[Relation], expressions: ExpressionResolver
 
 
 def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve INTERSECT and EXCEPT: both children filter the rows of the left one, which has the values.
+    """Resolve INTERSECT and EXCEPT: both children filter the rows of the left one, which gives the values.
 
     Without ALL, equal rows are merged as by a DISTINCT.
     """

@@ -1,6 +1,6 @@
-"""Lineage of columns: source fields with the way in which a column depends on them.
+"""Lineage of columns: source fields, and how a column depends on them.
 
-Within one plan datasets are numbers. What outlives the plan has their names.
+Within one plan, datasets are numbers. Results that outlive the plan have their names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 
 SourceField: TypeAlias = tuple[int, str]
-"""Number of the dataset in the line, and the path of the field in it."""
+"""Number of the dataset in the line, and the path of the field in the dataset."""
 
 
 class Direct(IntEnum):
@@ -37,9 +37,9 @@ ROW_KINDS = frozenset({JOIN, FILTER, GROUP_BY, SORT})
 NO_INPUTS: frozenset[IndirectInput] = frozenset()
 
 KEYS, VALUES = -1, -2
-"""Parts of a map that is built in the plan: its keys, and the values whose keys are not constants.
+"""Parts of a map that the plan builds: its keys, and its values whose keys are not constants.
 
-The value of a key that is a constant is a part by the number of the constant. Names of fields are texts.
+The value of a constant key is a part under the number of the constant. Names of fields are texts.
 """
 
 
@@ -47,7 +47,7 @@ The value of a key that is a constant is a part by the number of the constant. N
 class OtherFields:
     """Fields of a struct that the plan reads: a path of each identical input of `struct`.
 
-    A field is at least of the kind `least`, and depends on `direct` and `indirect`, too.
+    A field has at least the kind `least`, and depends on `direct` and `indirect`, too.
     """
 
     struct: frozenset[DirectInput]
@@ -60,8 +60,8 @@ class OtherFields:
 class ColumnLineage:
     """Lineage of one column.
 
-    `parts` are the fields of a struct that is built in the plan, or KEYS and values of a map, `rest` those
-    that it reads, if these are not simply paths of the inputs. `row` is the expression that describes it.
+    `parts` are the fields of a struct that the plan builds, or KEYS and values of a map. `rest` are fields of
+    structs that it reads, unless they are simply paths of the inputs. `row` is the describing expression.
     """
 
     direct: frozenset[DirectInput] = frozenset()
@@ -75,7 +75,7 @@ class ColumnLineage:
         return (source for source, _, _ in self.direct)
 
     def sources(self) -> Iterable[SourceField]:
-        """Yield the source fields of direct inputs, then those of indirect ones, with repetitions."""
+        """Yield the source fields of direct inputs, then of indirect inputs, with repetitions."""
         yield from self.fields()
         yield from (source for source, _ in self.indirect)
 
@@ -95,7 +95,7 @@ def merge(
     masked: bool = False,
     indirect: frozenset[IndirectInput] = NO_INPUTS,
 ) -> ColumnLineage:
-    """Merge the lineage of several values into one that is at least of a kind; `indirect` is added."""
+    """Merge the lineage of several values into one of at least the kind `least`, and add `indirect`."""
     inputs = [column for column in columns if column.direct or column.indirect]
     if not inputs:
         return ColumnLineage(indirect=indirect) if indirect else NO_LINEAGE
@@ -118,7 +118,7 @@ def highest_kinds(column: ColumnLineage) -> ColumnLineage:
 
 
 def influences(columns: Iterable[ColumnLineage], kind: str) -> frozenset[IndirectInput]:
-    """Return what a condition or key depends on. What shaped the rows of a subquery keeps its kind."""
+    """Return what a condition or key depends on; influences on a subquery's rows keep their kind."""
     return frozenset(
         influence
         for column in columns
@@ -131,9 +131,9 @@ def influences(columns: Iterable[ColumnLineage], kind: str) -> frozenset[Indirec
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Result of a node: its columns by id, what influences all of its rows, and its ids by position.
+    """Result of a node: columns by id, influences on all of its rows, and ids by position.
 
-    `order` is empty where no other node needs the columns by position.
+    `order` is empty if no other node needs the columns by position.
     """
 
     columns: dict[int, ColumnLineage]
@@ -151,7 +151,7 @@ NamedIndirect: TypeAlias = tuple[DatasetName, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NamedColumn:
-    """Lineage of a column by names of datasets and fields, `is_partial` if some of its inputs are unknown."""
+    """Lineage of a column by names of datasets and fields, `is_partial` if some inputs are unknown."""
 
     direct: frozenset[NamedDirect] = frozenset()
     indirect: frozenset[NamedIndirect] = frozenset()
@@ -160,7 +160,7 @@ class NamedColumn:
 
 @dataclass(frozen=True, slots=True)
 class NamedRows:
-    """Influences on all rows of a dataset, and the datasets that it is made of."""
+    """Influences on all rows of a dataset, and the datasets from which it is made."""
 
     inputs: frozenset[NamedIndirect] = frozenset()
     datasets: frozenset[DatasetName] = frozenset()

@@ -1,4 +1,4 @@
-"""Resolved plans: the writes of one plan, with lineage by numbers of datasets, so that it can be reused."""
+"""Resolved plans: the writes of one plan, with datasets as numbers, so that they can be reused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ResolvedPlan:
     is_unknown: bool = False
 
     def sources_of(self, write: Write) -> frozenset[int]:
-        """Return the datasets that a write reads. If the plan has several writes, those of its lineage."""
+        """Return the datasets that a write reads, from its own lineage if the plan has several writes."""
         if len(self.writes) == 1:
             return self.sources
         inputs = {source[0] for _, column in write.columns for source in column.fields()}
@@ -42,7 +42,7 @@ class ResolvedPlan:
 def resolve(body: bytes) -> ResolvedPlan:
     """Return the writes of an encoded plan. Raises ValueError if it is not a plan.
 
-    If the lineage cannot be resolved, a warning is logged, and the writes have none: `is_unknown` is set.
+    If the lineage cannot be resolved, a warning is logged, and the writes have no lineage and `is_unknown`.
     """
     plan = decode_plan(body)
     try:
@@ -66,7 +66,7 @@ def resolve(body: bytes) -> ResolvedPlan:
 
 
 def _sources(plan: Plan) -> frozenset[int]:
-    """Return the datasets of leaves, without those that stand in a command for its table."""
+    """Return the datasets of leaves, except leaves that represent the table of a command."""
     tables = {number for node in plan.nodes for number in node.tables()}
     numbers = (
         node.members.get("dataset")
@@ -77,7 +77,7 @@ def _sources(plan: Plan) -> frozenset[int]:
 
 
 def _types(plan: Plan) -> dict[int, dict[str, str]]:
-    """Return types by column of each dataset, by its number, that nodes of the plan name."""
+    """Return column types of each dataset that nodes of the plan name, by its number."""
     datasets = ((node.members.get("dataset"), number) for number, node in enumerate(plan.nodes))
     return {
         dataset: columns_with_types(plan, number) for dataset, number in datasets if isinstance(dataset, int)

@@ -13,33 +13,34 @@ from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
 from fll_hbase.sources.sql.script.complexity import find_excess
 
 CHARACTERS_MAX = 100_000
-"""Length of a query that is read."""
+"""Maximal length of a query to read."""
 UNKNOWN_DIALECT = "postgres"
-"""Dialect of a database that the parser does not know: most are close to the standard, as Postgres is."""
+"""Dialect for a database unknown to the parser: most are close to the standard, as Postgres is."""
 
 _PART = re.compile(r'"(?:[^"]++|"")*+"|`[^`]*`|\[[^\]]{0,256}+\]|[^."`\[\]]+')
-"""A part of a name: a dot in quotes separates nothing. The bound of brackets keeps the work linear."""
+"""A part of a name; a quoted dot does not separate. The bound of brackets keeps the work linear."""
 
 Parts = tuple[str, ...]
 
 
 def stored_parts(name: str, dialect: str | None) -> Parts:
-    """Return the parts of a table name, each as the database stores it, without a dialect as written."""
+    """Return the parts of a table name as the database stores them, or as written without a dialect."""
     naming = DatasetNaming("", dialect or "")
     return tuple(naming.fold(_identifier(part.strip())) for part in _PART.findall(name))
 
 
 def _identifier(part: str) -> sql.Identifier:
-    """Return a part of a table name as an identifier, quoted or not. Its text is without the quotes."""
+    """Return a part of a table name as an identifier, quoted or not, with its text unquoted."""
     is_quoted = part[:1] in ('"', "`", "[")
     text = part[1:-1].replace('""', '"') if is_quoted else part
     return sql.Identifier(this=text, quoted=is_quoted)
 
 
 def query_tables(query: str, dialect: str | None) -> dict[Parts, str]:
-    """Return the tables of a query: names as written, by the parts of the names as the database stores them.
+    """Return the tables of a query: written names by the parts of the names as the database stores them.
 
-    Common table expressions are left out. Empty if the query cannot be read, or has more than CHARACTERS_MAX.
+    Common table expressions are left out. The result is empty if the query cannot be read or exceeds
+    CHARACTERS_MAX.
     """
     text = inner_query(query)
     parser_dialect = Dialect.get_or_raise(facts_of(dialect or UNKNOWN_DIALECT).parser_name)

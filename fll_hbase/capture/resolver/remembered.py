@@ -1,4 +1,4 @@
-"""Names in lineage, and what an application remembers of it: columns of checkpoints and of batches."""
+"""Names in lineage, and what an application remembers: columns of checkpoints and of batches."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from fll_hbase.capture.resolver.jdbc_query import QueryLineage
 
 COLUMNS_MAX = 100_000
-"""Columns that are remembered; the oldest are forgotten, and plans that use them have no such inputs."""
+"""Columns to remember. The oldest are forgotten, and plans that use them lack these inputs."""
 
 RDDS_MAX = 10_000
-"""RDDs that are remembered by number, with the ids under which their columns were first read."""
+"""RDDs to remember by number, with the ids under which their columns were first read."""
 
 TABLES_MAX = 10_000
 """Tables whose location is remembered."""
@@ -43,8 +43,8 @@ class RddMemory:
     def put(self, ids: Sequence[int], columns: Sequence[NamedColumn], rows: NamedRows) -> None:
         """Remember columns under ids, by position, each with what influences its rows.
 
-        Replaces those of equal ids. Ids or columns beyond the shorter list are left out. Beyond COLUMNS_MAX
-        the oldest columns are forgotten.
+        Replaces columns with equal ids. Ids or columns beyond the shorter list are left out. Beyond
+        COLUMNS_MAX the oldest columns are forgotten.
         """
         for number, column in zip(ids, columns, strict=False):
             self._columns[number] = (column, rows)
@@ -57,7 +57,7 @@ class RddMemory:
             self._columns.popitem(last=False)
 
     def link(self, rows: Sequence[Json]) -> None:
-        """Remember columns of RDDs under new ids: Spark gives them some where a plan reads an RDD twice."""
+        """Remember columns of RDDs under new ids, which Spark assigns where a plan reads an RDD twice."""
         read = [(row["rdd"], row["ids"]) for row in rows if row.get("kind") == "rdd" and "rdd" in row]
         for rdd, ids in read:
             if any(number in self._columns for number in ids):
@@ -80,13 +80,13 @@ class RddMemory:
 
 
 class TableMemory:
-    """Locations of tables by their catalogue and name, for commands after which the catalogue has none."""
+    """Locations of tables by their catalogue and name, for commands that delete them from the catalogue."""
 
     def __init__(self) -> None:
         self._paths: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
     def located(self, row: Json) -> Json:
-        """Return a row with the paths its table last had, or remember the row's own."""
+        """Return a row with the last known paths of its table, or remember the row's own."""
         key = str(row.get("catalog")), str(row.get("identifier"))
         if "catalog" not in row or "identifier" not in row:
             return row
@@ -99,9 +99,9 @@ class TableMemory:
 
 
 class LineageNames:
-    """Replaces numbers of datasets by names, and columns of RDDs by what is remembered of them.
+    """Replaces numbers of datasets by names, and columns of RDDs by their remembered lineage.
 
-    `has_unknown` is set once a column with unknown inputs was asked for.
+    `has_unknown` is set once a column with unknown inputs was requested.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class LineageNames:
         self._queries = {number: _query_lineage(row) for number, row in enumerate(rows) if row.get("query")}
 
     def datasets(self, number: int) -> Sequence[DatasetName]:
-        """Return the datasets of a number, empty for a query, since its columns differ from its tables'."""
+        """Return the datasets of a number, none for a query, whose columns differ from its tables'."""
         return self._names[number] if number < len(self._names) and number not in self._queries else ()
 
     def column(self, column: ColumnLineage) -> NamedColumn:
@@ -126,7 +126,7 @@ class LineageNames:
         return result
 
     def single(self, column: ColumnLineage) -> NamedDirect | None:
-        """Return a column's only input, as most columns of wide tables have, or None for any other column."""
+        """Return the only input of a column, as in most columns of wide tables, or None for other columns."""
         if len(column.direct) != 1 or column.indirect:
             return None
         (((dataset, field), kind, masked),) = column.direct
@@ -157,7 +157,7 @@ class LineageNames:
         return NamedColumn(frozenset(direct), frozenset(indirect), is_partial)
 
     def _is_unknown(self, dataset: int, field: str) -> bool:
-        """Return whether any of what a field of a dataset is made from has no name."""
+        """Return whether a field of a dataset has any input without a name."""
         remembered = self._remembered(dataset, field)
         return not self._names[dataset] if remembered is None else remembered.is_partial
 
@@ -172,7 +172,7 @@ class LineageNames:
                 yield from remembered.indirect
 
     def rows(self, inputs: Iterable[IndirectInput], datasets: Iterable[int]) -> NamedRows:
-        """Return what influences all rows of a plan that reads some datasets."""
+        """Return the influences on all rows of a plan that reads some datasets."""
         numbers = set(datasets)
         remembered = [self._memory.rows(self._rows[number].get("ids", ())) for number in numbers]
         queries = [self._queries[number].rows for number in sorted(numbers & set(self._queries))]
@@ -198,7 +198,7 @@ class LineageNames:
 
 def _query_lineage(row: Json) -> QueryLineage:
     """Return the lineage of the query in a row of `datasets`."""
-    # Imported here: the parser takes longer to import than all of capture, and few jobs read queries.
+    # Imported here, because importing the parser takes longer than all of capture, and few jobs read queries.
     from fll_hbase.capture.resolver.jdbc_query import query_lineage
 
     return query_lineage(row)

@@ -35,7 +35,7 @@ PLAN_BYTES_MAX = 256 * 1024
 """Largest dump of a plan whose result is reused."""
 
 GROUPS_MAX = 1_000
-"""Executions whose root did not end yet. Beyond, the oldest group is resolved as it is."""
+"""Executions with a root that has not ended. Beyond this, the oldest group is resolved as it is."""
 
 
 STREAMS_MAX = 1_000
@@ -45,7 +45,7 @@ _UNNAMED = frozenset({"batch", "checkpoint", "noop"})
 """Kinds of targets that have no name and need none."""
 
 _SINKS = frozenset({"ConsoleTable", "ForeachBatchSink", "MemorySink", "NoopTable"})
-"""Sinks that store nothing. What the function of a batch writes is a write of its own."""
+"""Sinks that store nothing. The function of a batch has writes of its own."""
 
 _UNKNOWN = (
     "the lineage of columns of %s, and maybe of others, is unknown: the rows come from the program (RDDs,"
@@ -62,7 +62,7 @@ class ResolverSettings:
 
 
 class Resolver:
-    """Turns lines into events, in order. Keeps what later lines of the application refer to."""
+    """Turns lines into events, in order, and keeps what later lines of the application refer to."""
 
     def __init__(self, settings: ResolverSettings) -> None:
         self._settings = settings
@@ -75,7 +75,7 @@ class Resolver:
         self._streamed: OrderedDict[DatasetName, None] = OrderedDict()
 
     def events(self, line: bytes) -> list[Json]:
-        """Return the events that a line completes; an invalid line is logged as a warning, and has none."""
+        """Return the events that a line completes; log an invalid line as a warning and return no events."""
         try:
             return self._process(dump.decode_line(line))
         except Exception as error:  # noqa: BLE001 (one line must not stop the lines behind it)
@@ -83,15 +83,15 @@ class Resolver:
             return []
 
     def finish(self) -> list[Json]:
-        """Return, and forget, the events of executions whose root did not end; call it at the very end."""
+        """Return and forget the events of executions with an unfinished root; call it at the very end."""
         groups = list(self._groups.values())
         self._groups.clear()
         return [event for lines in groups for event in self._group_events(lines)]
 
     def _process(self, line: Line) -> list[Json]:
-        """Return the events of the executions that a line completes. They wait for the end of their root.
+        """Return the events of the executions that a line completes, after the end of their root.
 
-        Beyond GROUPS_MAX roots the oldest one counts as ended. Logs what the listener could not read.
+        Beyond GROUPS_MAX roots, the oldest one counts as ended. Logs what the listener could not read.
         """
         if line.application is not None:
             self._application = line.application
@@ -115,8 +115,8 @@ class Resolver:
         return []
 
     def _group_events(self, lines: list[Line]) -> list[Json]:
-        """Return the events of a root and the executions it started; log those that cannot be resolved."""
-        # The root is first: executions inside a batch of a stream read the columns of the batch.
+        """Return the events of a root and the executions it started; log executions that fail to resolve."""
+        # The root comes first: executions inside a batch of a stream read the columns of the batch.
         ordered = sorted(
             lines, key=lambda line: line.execution is not None and line.execution.id != line.execution.root
         )
@@ -151,7 +151,7 @@ class Resolver:
                 )
 
     def _is_without_rows(self, plan: ResolvedPlan, output: DatasetName) -> bool:
-        """Return whether a batch read nothing of a stream that did before: it only writes what Spark kept."""
+        """Return whether a batch has no sources although its stream had some, and only writes state."""
         if not plan.sources:
             return output in self._streamed
         self._streamed[output] = None
@@ -160,7 +160,7 @@ class Resolver:
         return False
 
     def _warn_of_target(self, row: Json, names: Sequence[DatasetName]) -> None:
-        """Warn of rows that go where no name leads: to topics that only they name, or to an unknown sink."""
+        """Warn of rows with an unknown destination: topics that only the rows name, or an unknown sink."""
         target = row.get("class") or row.get("provider")
         if names or row.get("kind") in _UNNAMED or target in _SINKS:
             return
@@ -171,13 +171,13 @@ class Resolver:
             self._warn_once("lineage is not recorded: rows go to %s, which has no name", target)
 
     def _warn_of_paths(self, rows: Sequence[Json]) -> None:
-        """Warn that the listener left paths of a source out; a stream's files share directories."""
+        """Warn that the listener left out paths of a source, unless a stream read files of one directory."""
         left_out = max((row.get("pathsLeftOut", 0) for row in rows if not row.get("stream")), default=0)
         if left_out:
             self._warn_once("%d paths of a source are not recorded, which has too many", left_out)
 
     def _warn_once(self, text: str, value: object) -> None:
-        """Log a warning with one value; of the same text, only the first one of the application."""
+        """Log a warning with one value, once per text and application."""
         if text not in self._reported:
             self._reported.add(text)
             _log.warning(f"capture: {text}", value)
@@ -211,13 +211,13 @@ class Resolver:
         output: DatasetName,
         lineage: LineageNames,
     ) -> WriteEvent:
-        """Return the event of one write; fields are None if they are unknown or only the table changes."""
+        """Return the event of one write, with None for fields if unknown or if only the table changes."""
         rows = lineage.rows(write.rows, plan.sources_of(write))
         inputs_of = {
             name: tuple(_field_inputs(column, plan.texts.get(column.row, ""), lineage))
             for name, column in write.columns
         }
-        # Generated are only those to which nothing leads.
+        # Only fields without any inputs count as generated.
         unknown = {
             name: ""
             for name, column in write.columns
@@ -245,7 +245,7 @@ class Resolver:
 
 
 def _changed(event: WriteEvent, write: Write, rows: Sequence[Json]) -> WriteEvent:
-    """Return the event of a table change, with types, former name or renamed columns; a removal as it is."""
+    """Return a table change's event with types, former name or renamed columns; keep a removal as it is."""
     row = row_of_change(rows[write.target if write.renamed is None else write.renamed])
     if write.lifecycle in (DROP, TRUNCATE):
         return event
@@ -277,10 +277,10 @@ def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
 
 
 def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[WriteEvent]:
-    """Remove what a command repeats of the executions that it started.
+    """Remove events of a command that repeat the executions it started.
 
-    CREATE TABLE AS SELECT starts an execution that writes the files; that one has the location of the table,
-    the command has its name. The flag of an event is set if its command starts others.
+    CREATE TABLE AS SELECT starts an execution that writes the files. The execution has the location of the
+    table, the command its name. The flag of an event is set if its command starts others.
     """
     written = [event for event, is_create in events if not is_create]
     created = [event for event, is_create in events if is_create]
@@ -295,10 +295,10 @@ def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[Write
 
 
 def _joined(create: WriteEvent, event: WriteEvent) -> WriteEvent:
-    """Return an event with what only the command knows: the name of the table, and that it is new."""
+    """Return an event with the facts that only the command knows: the table's name, and that it is new."""
     output = event.output
     if create.lifecycle == OVERWRITE and create.output.symlink is not None:
-        # A table that is replaced stays where it is, whatever the plan of its files says.
+        # A replaced table keeps its location, whatever the plan of its files contains.
         output = create.output
     elif output.symlink is None:
         output = output._replace(symlink=create.output.symlink)

@@ -1,7 +1,7 @@
 """Changes of rows that Spark plans as a query: UPDATE, DELETE and MERGE of Iceberg and other tables.
 
-ReplaceData writes all rows of the files that change. WriteDelta writes the changed rows only: those that
-stay, and the columns of rows that are deleted, are not in its query.
+ReplaceData writes all rows of the files that change. WriteDelta writes only the changed rows: its query
+contains neither unchanged rows nor the columns of deleted rows.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def columns_of(
     """Return the columns that a command leaves in its table, and what influences all of its rows."""
     relation = relations[query]
     names = [plan.expressions[row].name or "" for row in plan.nodes[query].rows("output")]
-    # The first of two columns with one name is the value, the other one the original.
+    # If two columns have the same name, the first is the value and the other the original.
     values = dict(reversed(list(zip(names, relation.by_position(), strict=False))))
     stored = _stored_columns(plan, relations, table=table, query=query)
     if node.kind == "ReplaceData":
         written = {name: values[name] for name in stored if name in values}
         if not _is_union(plan, query):
             return tuple(written.items()), relation.rows
-        # An UPDATE whose condition has a subquery: the rows that it selects, and all others.
+        # An UPDATE whose condition has a subquery is a union of the selected rows and all others.
         tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
         return _tested(written, tested, assigned_columns(plan)), NO_INPUTS
     is_update = plan.nodes[query].kind != "MergeRows" and any(name in values for name in stored)
@@ -83,7 +83,7 @@ def _updated(
     values: Mapping[str, ColumnLineage],
     tested: frozenset[IndirectInput],
 ) -> Columns:
-    """Return columns after an UPDATE: the condition influences those that it changes."""
+    """Return columns after an UPDATE, whose condition influences the columns that it changes."""
     return tuple(
         (
             name,
@@ -94,7 +94,7 @@ def _updated(
 
 
 def _changed(value: ColumnLineage, tested: frozenset[IndirectInput]) -> ColumnLineage:
-    """Return a value with the influences in `tested` added, and only the highest kind of each input."""
+    """Return a value with `tested` added as influences, and only the highest kind of each input."""
     return replace(highest_kinds(merge([value], indirect=tested)), row=value.row)
 
 
@@ -116,12 +116,12 @@ def _tested(
 
 
 def _is_same(name: str, value: ColumnLineage | None) -> bool:
-    """Return whether a value is the unchanged column of this name; None counts as unchanged."""
+    """Return whether a value is the unchanged column of this name, or None, which means unchanged."""
     if value is None or value.indirect:
         return value is None
     return {(field, kind) for (_, field), kind, _ in value.direct} == {(name, Direct.IDENTITY)}
 
 
 def _either(column: ColumnLineage, value: ColumnLineage | None) -> ColumnLineage:
-    """Return a column that keeps its value in some rows and has `value` in others; None changes nothing."""
+    """Return a column that keeps its value in some rows and has `value`, if not None, in others."""
     return column if value is None else replace(merge([column, value]), row=value.row)

@@ -10,7 +10,7 @@ CHARACTERS_MAX = 500
 _DEPTH_MAX = 40
 
 _Texts = dict[tuple[int, int], str]
-"""Texts by row and depth, cut behind what may be seen: rows that many others share have one text."""
+"""Texts by row and depth, cut beyond the visible length; a row that many others share has one text."""
 
 _OPERATORS = {
     "Add": "+",
@@ -49,13 +49,13 @@ _WRAPPERS = frozenset(
 
 
 def sql_text(expressions: Sequence[Expression], row: int) -> str:
-    """Return the text of an expression, cut after 500 characters; a constant without text is `?`."""
+    """Return the text of an expression, cut after 500 characters; a constant without a text is `?`."""
     text = _text(expressions, row, _DEPTH_MAX, {})
     return text if len(text) <= CHARACTERS_MAX else text[: CHARACTERS_MAX - 1] + "…"
 
 
 def _text(expressions: Sequence[Expression], row: int, depth: int, texts: _Texts) -> str:
-    """Return the text of an expression. What is nested deeper than `depth` is `…`."""
+    """Return the text of an expression, with `…` for parts nested deeper than `depth`."""
     expression = expressions[row]
     if expression.kind in ("AttributeReference", "NamedLambdaVariable"):
         return expression.name or ""
@@ -76,7 +76,7 @@ def _text(expressions: Sequence[Expression], row: int, depth: int, texts: _Texts
 
 def _composed(expressions: Sequence[Expression], expression: Expression, depth: int, texts: _Texts) -> str:
     """Return the text of an expression with its operands, without those beyond CHARACTERS_MAX."""
-    # The first operands fill the text; the others of a long list would be cut again.
+    # The first operands fill the text; further operands of a long list would be cut off.
     parts = []
     length = 0
     for number in expression.operands:
@@ -97,7 +97,7 @@ def _composed(expressions: Sequence[Expression], expression: Expression, depth: 
 
 
 def _call(expression: Expression, parts: list[str]) -> str:
-    """Return the text of a cast, an access to a field, or any other function, of operands `parts`."""
+    """Return the text of a cast, a field access or any other function with the operands `parts`."""
     if expression.kind == "Cast":
         return f"CAST({parts[0]} AS {(expression.name or '').upper()})"
     if expression.kind in ("GetStructField", "GetArrayStructFields"):
@@ -115,7 +115,7 @@ def _window_keys(
 
 
 def _case(parts: list[str], count: int) -> str:
-    """Return the text of CASE from the texts of its first operands; `count` is the number of all of them."""
+    """Return the text of CASE from the texts of its first operands; `count` is the number of all operands."""
     pairs = len(parts) // 2 * 2
     branches = [f"WHEN {parts[number]} THEN {parts[number + 1]}" for number in range(0, pairs, 2)]
     otherwise = [f"ELSE {parts[-1]}"] if count % 2 and len(parts) == count else []

@@ -1,4 +1,4 @@
-"""Fields of structs that a plan builds: what a field of the struct, or of structs in an array, depends on."""
+"""Fields of structs that a plan builds, alone or in arrays, and what each field depends on."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
     "Slice": Direct.TRANSFORMATION,
     "SortArray": Direct.TRANSFORMATION,
 }
-"""Functions that leave structs as they are, and collect or select them; the first operand has the structs."""
+"""Functions that keep, collect or select structs unchanged; the first operand has the structs."""
 
 OTHERS_MAX = 16
-"""Structs of one value that are distinguished; the fields of more are as if all were one."""
+"""Structs of one value to distinguish; beyond this, fields are merged as if of one struct."""
 
 CONSTANTS_MAX = 100
-"""Keys of maps that are distinguished when values are merged; of more, any may have any value."""
+"""Keys of maps to distinguish when values are merged; beyond this, any key may have any value."""
 
 
 def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> ColumnLineage:
     """Return the lineage of a struct whose fields have these names and values, in the same order.
 
-    The struct itself depends on all values, as a TRANSFORMATION at least. A value without a name counts
-    for the struct only; a name without a value is left out.
+    The struct itself depends on all values, at least as a TRANSFORMATION. A value without a name counts
+    for the struct only, and a name without a value is left out.
     """
     value = merge(values, least=Direct.TRANSFORMATION)
     return ColumnLineage(value.direct, value.indirect, dict(zip(names, values, strict=False)) or None)
 
 
 def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
-    """Return the lineage of a struct with fields replaced or added. It is a TRANSFORMATION at least."""
+    """Return the lineage of a struct with fields replaced or added, at least as a TRANSFORMATION."""
     value = merge([struct, *fields.values()], least=Direct.TRANSFORMATION)
     parts = dict(struct.parts or {})
     parts.update(fields.items())
@@ -74,7 +74,7 @@ def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) ->
 
 
 def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
-    """Return a field: a part of a struct that the plan builds, or a longer path of the source field."""
+    """Return a field: a part of a struct that the plan builds, or a longer path in the source field."""
     if is_built_map(value):
         return merge([value], least=Direct.TRANSFORMATION)
     if value.parts is not None and name in value.parts:
@@ -84,19 +84,19 @@ def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
 
 
 def is_built_map(value: ColumnLineage) -> bool:
-    """Return whether the plan builds a map, or one of several that a value may be."""
+    """Return whether a value is, or may be, a map that the plan builds."""
     return value.parts is not None and KEYS in value.parts
 
 
 def same_elements(kind: str, operands: Sequence[ColumnLineage]) -> ColumnLineage:
-    """Return the fields of the first operand of a function of SAME_ELEMENTS, depending on the others."""
+    """Return the first operand's fields for a function of SAME_ELEMENTS, depending on the others."""
     return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[kind])
 
 
 def compared_elements(
     value: ColumnLineage, compared: Sequence[ColumnLineage], influence: str
 ) -> ColumnLineage:
-    """Return a value whose fields depend on all that is compared, too, as an influence of that kind."""
+    """Return a value whose fields also depend on everything compared, by an influence of that kind."""
     fields = with_elements([value], least=Direct.IDENTITY, indirect=influences(compared, influence))
     return replace(fields, indirect=value.indirect)
 
@@ -110,19 +110,19 @@ def with_elements(
 ) -> ColumnLineage:
     """Merge values into one whose structs have the fields of `structs`. Each depends on `others`, too.
 
-    Fields of structs that the plan builds are known by name, other fields are paths. NULL has no fields.
+    Fields of structs that the plan builds have names; other fields are paths. NULL has no fields.
     """
     return _Merge(merge(others, least=least, indirect=indirect), least).values(structs)
 
 
 class _Merge:
-    """Merges values and the fields of their structs; all are at least of a kind, and depend on `shared`."""
+    """Merges values and the fields of their structs, all at least of a kind and depending on `shared`."""
 
     def __init__(self, shared: ColumnLineage, least: Direct) -> None:
         self._shared = shared
         self._least = least
-        # By identity, with the values, which it keeps alive: fields that share a value share the result, or
-        # structs inside of structs would take exponential time.
+        # Keyed by identity; the entry keeps the values alive. Fields that share a value share the result,
+        # because nested structs would otherwise take exponential time.
         self._merged: dict[tuple[int, ...], tuple[Sequence[ColumnLineage], ColumnLineage]] = {}
 
     def values(self, structs: Sequence[ColumnLineage]) -> ColumnLineage:
@@ -147,7 +147,7 @@ class _Merge:
         return ColumnLineage(value.direct, value.indirect, parts or None, rest=rest)
 
     def _map_parts(self, maps: Sequence[ColumnLineage]) -> dict[int, list[ColumnLineage]]:
-        """Return the keys and values of all maps; beyond CONSTANTS_MAX, which key a value has is left out."""
+        """Return the keys and values of all maps; beyond CONSTANTS_MAX, do not match values to keys."""
         parts: dict[int, list[ColumnLineage]] = {}
         for item in maps:
             for name, part in (item.parts or {}).items():
@@ -160,14 +160,14 @@ class _Merge:
 
 
 def _other_fields(value: ColumnLineage) -> tuple[OtherFields, ...]:
-    """Return where the fields of a value come from that the plan does not build."""
+    """Return the origins of a value's fields that the plan does not build."""
     if value.parts is not None or value.rest:
         return value.rest
     return (OtherFields(value.direct, value.indirect),) if value.direct or value.indirect else ()
 
 
 def _other_field(others: OtherFields, name: str) -> ColumnLineage:
-    """Return a field of a struct that the plan reads; fields of the field are paths, too."""
+    """Return a field of a struct that the plan reads; nested fields are paths, too."""
     paths = frozenset(
         ((source[0], f"{source[1]}.{name}") if kind == Direct.IDENTITY else source, kind, masked)
         for source, kind, masked in others.struct
@@ -177,10 +177,10 @@ def _other_field(others: OtherFields, name: str) -> ColumnLineage:
 
 
 def _shared(rest: Iterable[OtherFields], shared: ColumnLineage, *, least: Direct) -> tuple[OtherFields, ...]:
-    """Return fields that are at least of a kind, and depend on `shared`, too."""
+    """Return fields that are at least of a kind, and also depend on `shared`."""
     fields = list(dict.fromkeys(rest))
     if len(fields) > OTHERS_MAX:
-        # Before each has `shared`, which may be as large as they are many.
+        # Unite them before adding `shared` to each, since `shared` may be as large as their number.
         empty: frozenset[Any] = frozenset()
         united = OtherFields(
             empty.union(*(others.struct for others in fields)),

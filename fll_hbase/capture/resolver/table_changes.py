@@ -1,4 +1,4 @@
-"""Changes of tables without a query: their life cycle, and their columns afterwards."""
+"""Changes of tables without a query: their lifecycle, and their columns after the change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIFECYCLES = {
     "TruncateTable": TRUNCATE,
     "TruncateTableCommand": TRUNCATE,
 }
-"""Commands that write no rows, with the change that OpenLineage calls them."""
+"""Commands that write no rows, with OpenLineage's name of their change."""
 
 _REPLACES = frozenset(
     ["OverwriteByExpression", "OverwritePartitionsDynamic", "ReplaceTable", "ReplaceTableAsSelect"]
@@ -44,7 +44,7 @@ Types = dict[str, str]
 
 
 def write_lifecycle(node: Node, *, is_create: bool) -> str:
-    """Return what a command that writes rows does to its table: OVERWRITE, CREATE, or "" if it adds rows."""
+    """Return what a command that writes rows does to its table: OVERWRITE, CREATE, or "" for adding rows."""
     mode = node.members.get("mode")
     if mode == "Overwrite" or node.members.get("overwrite") or node.kind in _REPLACES:
         return OVERWRITE
@@ -52,7 +52,7 @@ def write_lifecycle(node: Node, *, is_create: bool) -> str:
 
 
 def listed_columns(row: Mapping[str, Any]) -> Types:
-    """Return the columns that the catalogue has of a dataset, with their types."""
+    """Return the columns of a dataset in the catalogue, with their types."""
     names, types = row.get("fields"), row.get("types")
     if not isinstance(names, list):
         return {}
@@ -62,9 +62,9 @@ def listed_columns(row: Mapping[str, Any]) -> Types:
 
 
 def changed_columns(node: Node, stored: Types) -> tuple[Types, dict[str, str]]:
-    """Return the columns after the changes of a command, and the former name of those that it renames.
+    """Return the columns after the changes of a command, and former names of renamed columns by new name.
 
-    Columns in a struct do not count; the type of one whose fields change is unknown.
+    Columns inside a struct do not count, but a change of its fields makes the struct's type unknown.
     """
     columns, renamed = dict(stored), dict[str, str]()
     changes = node.members.get("changes")
@@ -91,6 +91,6 @@ def _parts(change: Any) -> tuple[str, list[str], str]:
 
 
 def row_of_change(row: Json) -> Json:
-    """Return the row of a dataset after a change: the one in `renamed` if renamed, else the row itself."""
+    """Return the row of a dataset after a change: `renamed` if the row has it, else the row itself."""
     renamed = row.get("renamed")
     return renamed if isinstance(renamed, dict) else row

@@ -1,4 +1,4 @@
-"""Writes of a plan: which dataset each command changes, and the lineage of its columns."""
+"""Writes of a plan: the dataset that each command changes, and the lineage of its columns."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _BY_TARGET = frozenset(
         "WriteToMicroBatchDataSource",
     ]
 )
-"""Commands that know the location or topic themselves. Their table has a name only."""
+"""Commands that know the location or topic themselves, while their table has only a name."""
 
 _V2_WRITES = frozenset(["AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"])
-"""Commands that write NULL or a default into the columns that their query does not have."""
+"""Commands that write NULL or a default into columns missing from their query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A change of a dataset: of its content, or with `is_table_change` of the table itself.
+    """A change of a dataset: of its content or, with `is_table_change`, of the table itself.
 
-    `types` are those of the columns afterwards, as far as they are known. `renamed` is the row with the new
-    name of the table, `renamed_columns` are pairs of the new and the former name of a column.
+    `types` are the known types of the columns after the change. `renamed` is the row with the new name of the
+    table. `renamed_columns` are pairs of the new and the former name of a column.
     """
 
     target: int
@@ -66,7 +66,7 @@ def find_writes(plan: Plan, relations: Sequence[Relation]) -> list[Write]:
 def root_columns(
     plan: Plan, relations: Sequence[Relation]
 ) -> tuple[list[ColumnLineage], frozenset[IndirectInput]]:
-    """Return the columns by position of a checkpoint or a batch, and what influences its rows."""
+    """Return the columns, by position, of a checkpoint or batch, and the influences on its rows."""
     root = plan.nodes[-1]
     query = root.plan(*QUERIES)
     number = root.children[-1] if query is None and root.children and not root.rows("output") else query
@@ -75,7 +75,7 @@ def root_columns(
 
 
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
-    """Yield the write of a node, at most one, none unless it is a command with a known target."""
+    """Yield the write of a node, if it is a command with a known target."""
     table = node.plan(*_TABLES)
     dataset = None if table is None else _without_alias(plan, table).members.get("dataset")
     is_known = node.kind in _BY_TARGET and isinstance(node.members.get("target"), int)
@@ -106,7 +106,7 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
 
 
 def _removes_all(plan: Plan, node: Node) -> bool:
-    """Return whether a node is a DELETE without a condition, or with a constant one."""
+    """Return whether a node is a DELETE with a constant condition or without a condition."""
     return node.kind in delta.DELETES and not delta.has_condition(plan, node)
 
 
@@ -130,34 +130,34 @@ def _table_change(plan: Plan, node: Node, target: int) -> Write:
 def _columns(
     plan: Plan, node: Node, relation: Relation, table: int | None
 ) -> Iterator[tuple[str, ColumnLineage]]:
-    """Yield the columns written, named by the table, else the query; fixed and other columns last."""
+    """Yield the written columns, named by the table or else the query, then fixed and other columns."""
     query = node.plan(*QUERIES)
     names = [] if query is None else _names(plan, plan.nodes[query].rows("output"))
     values = relation.by_position()
     declared = node.members.get("outputColumnNames") or []
-    # A batch of a stream has the columns of its query, whatever the table of a topic has.
+    # A batch of a stream has the columns of its query, whatever columns the topic's table has.
     table = None if node.kind == "WriteToMicroBatchDataSource" else table
     listed = stored = [] if table is None else _names(plan, plan.nodes[table].rows("output"))
     if node.members.get("byName"):
-        # A table that accepts any columns, such as one of Delta, orders them itself.
+        # A table that accepts any columns, such as Delta's, orders them itself.
         spelling = {name.lower(): name for name in stored}
         stored = [spelling.get(name.lower(), name) for name in names]
     final = next((columns for columns in (declared, stored) if len(columns) == len(values)), names)
     yield from zip(final, values, strict=False)
-    # Constants and defaults, which the query has not.
+    # Columns missing from the query, which get constants or defaults.
     others = [*(node.members.get("fixed") or ()), *(listed if node.kind in _V2_WRITES else ())]
     yield from ((name, NO_LINEAGE) for name in others if name not in final)
 
 
 def _written_types(plan: Plan, node: Node, names: Sequence[str], table: int | None) -> dict[str, str]:
-    """Return the types of the columns of a query, and of those that it does not have."""
+    """Return the types of the written columns; columns missing from the query have the table's types."""
     types = dict(zip(names, node.types(), strict=False))
     stored = columns_with_types(plan, table) if len(types) < len(names) else {}
     return types | {name: stored[name] for name in names if name in stored and name not in types}
 
 
 def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:
-    """Return the columns of a dataset that is read, without hidden ones, empty for another node."""
+    """Return the columns of a dataset that is read, without hidden ones, or {} for other nodes."""
     if number is None:
         return {}
     node = _without_alias(plan, number)
@@ -170,7 +170,7 @@ def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:
 
 
 def _without_alias(plan: Plan, number: int) -> Node:
-    """Return the node below the aliases of the node with a number."""
+    """Return the node that is below the aliases of the given node."""
     node = plan.nodes[number]
     while node.kind == "SubqueryAlias" and node.children:
         node = plan.nodes[node.children[0]]
@@ -178,5 +178,5 @@ def _without_alias(plan: Plan, number: int) -> Node:
 
 
 def _names(plan: Plan, rows: Sequence[int]) -> list[str]:
-    """Return the names of the expressions in the rows, "" for those that have none."""
+    """Return the names of the expressions in the rows, "" for an expression without a name."""
     return [plan.expressions[row].name or "" for row in rows]

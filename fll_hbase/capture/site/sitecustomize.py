@@ -10,7 +10,7 @@ _directory = os.path.dirname(os.path.abspath(__file__))
 
 
 def _remove_directory() -> None:
-    """Leave the paths as they are without capture, also for processes that this one starts."""
+    """Restore the import path without this directory, also for child processes."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _directory]
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     left = [entry for entry in entries if entry and os.path.abspath(entry) != _directory]
@@ -20,14 +20,14 @@ def _remove_directory() -> None:
 
 
 def _import_original() -> None:
-    """Import the module that this one hides, if there is one."""
+    """Import the module that this one hides, if it exists."""
     module = sys.modules.pop(__name__)
     try:
         import sitecustomize  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name != __name__:
             raise
-        # Whoever imports this module looks for it there.
+        # Importers of this module look for it under this name.
         sys.modules[__name__] = module
 
 
@@ -36,7 +36,7 @@ def _activate() -> None:
     try:
         from fll_hbase.capture import hook
     except ImportError as error:
-        # Another Python than the one of `fll`: its job runs, uncaptured.
+        # This Python is not the one that runs `fll`, so the job runs without capture.
         sys.stderr.write(f"capture is off: {sys.executable}: {error}\n")
     else:
         hook.activate()

@@ -1,4 +1,4 @@
-"""Stage DAG: validation of the stages and connections of a config, and the order of its stages."""
+"""Stage DAG: validation of a config's stages and connections, and the order of its stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fll_hbase.sources.validation import child_path
 
 @dataclass(frozen=True, slots=True)
 class StageOrder:
-    """Stages, each after all that lead to it, and by stage name the preceding and following ones."""
+    """Stages, each after all stages that lead to it, with preceding and following stages by name."""
 
     stages: tuple[Stage, ...]
     preceding: dict[str, tuple[str, ...]]
@@ -23,10 +23,11 @@ class StageOrder:
 
 
 def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
-    """Yield an error for each part of the config that is not a valid pipeline, none for a valid one.
+    """Yield an error for each part of the config that is not a valid pipeline.
 
-    Errors are a repeated name of a stage, or of an operation in a stage; a connection from or to an unknown
-    stage; a cycle, and no stage that reads, or none that writes. A stage without connections is valid.
+    Errors are repeated names of stages, or of operations in a stage, connections from or to unknown stages,
+    and cycles. A pipeline needs a stage that reads and a stage that writes. A stage without connections is
+    valid.
     """
     yield from _repeated_names(pipeline.stages, "a pipeline")
     for stage in pipeline.stages:
@@ -40,7 +41,7 @@ def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
 def stage_order(pipeline: Pipeline) -> StageOrder:
     """Return the order of a pipeline for which `find_errors` returned nothing.
 
-    Where the order is free, stages that lead to no other come first, then by name.
+    Stages whose order is free are sorted by name, those that lead to no other stage first.
     """
     preceding = _origins(pipeline)
     following: dict[str, set[str]] = {name: set() for name in preceding}
@@ -48,7 +49,7 @@ def stage_order(pipeline: Pipeline) -> StageOrder:
         for origin in origins:
             following[origin].add(target)
     by_name = {stage.name: stage for stage in pipeline.stages}
-    # A last stage needs no copy of the fields if it is handled as early as possible.
+    # Handling a last stage as early as possible saves a copy of the fields.
     names = topology.topological_sort(preceding, rank=lambda name: bool(following[name]))
     return StageOrder(
         tuple(by_name[name] for name in names),
@@ -58,17 +59,17 @@ def stage_order(pipeline: Pipeline) -> StageOrder:
 
 
 def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
-    """Return by stage name the stages that lead to it, an empty set for a first stage."""
+    """Return the stages that lead to each stage, by its name; an empty set for a first stage."""
     origins: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
     for connection in pipeline.connections:
-        # An unknown stage is an error of its own; cycles among the others are reported with it.
+        # An unknown stage is a separate error; cycles among the other stages are reported with it.
         if connection.target in origins:
             origins[connection.target].add(connection.origin)
     return origins
 
 
 def _repeated_names(parts: Iterable[Stage | StageOperation], holder: str) -> Iterator[FieldError]:
-    """Yield an error for each part of `holder` that has the name of an earlier one, at its `name`."""
+    """Yield an error at the `name` of each part of `holder` that repeats an earlier name."""
     first: dict[str, str] = {}
     for part in parts:
         path = first.setdefault(part.name, part.path)
@@ -88,8 +89,8 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
-    """Yield an error per cycle, at that of its stages which is first in the config."""
-    # Of stages with the same name the first counts.
+    """Yield an error per cycle, at its first stage in the config."""
+    # The first of several stages with the same name counts.
     numbers = {stage.name: number for number, stage in reversed([*enumerate(pipeline.stages)])}
     for names in topology.cycles(_origins(pipeline)):
         path = pipeline.stages[min(numbers[name] for name in names)].path

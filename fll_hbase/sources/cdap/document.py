@@ -1,8 +1,8 @@
 """Documents with a pipeline config: the run, and its stages flattened into operations.
 
 An operation is named `stage.operation`. A field that a stage does not touch needs no operation there. Where
-stages meet, fields of one name are merged by an operation of its own, except at a joiner, whose operations
-name the stages.
+stages meet, a separate operation merges fields of the same name, except at a joiner, whose operations name
+the stages.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from fll_hbase.sources.validation import Part
 def read_document(document: object, *, namespace: str | None) -> Reading:
     """Read the run of a document with all stages of its pipeline flattened into operations.
 
-    Without `namespace`, that of the URL, the document must have its own. Warnings report unknown parts of the
-    pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error of shape,
-    else InvalidLineage with every error of the pipeline, else TooLarge.
+    Without a `namespace` from the URL, the document must have its own. Warnings report unknown parts of the
+    pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error of shape, or
+    else InvalidLineage with every error of the pipeline, or else TooLarge.
     """
     top, namespace = read_head(document, namespace, "run", "config", "arguments", "namespace")
     validator, run = top.validator, read_run(top, namespace)
@@ -34,20 +34,21 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
     pipeline = read_pipeline(top.member("config"), namespace=namespace, macros=macros)
     validator.check()
     if errors := ErrorList(find_errors(pipeline)):
-        # What is missing may have been in a part that could not be read.
+        # The missing parts may have been in a part that could not be read.
         errors.extend(validator.warnings)
         raise InvalidLineage(errors)
     state = FlattenState(stage_order(pipeline))
     for stage in deadline.watched(state.order.stages):
         propagate(state, stage)
     validator.warnings.extend(state.warnings)
-    # Not lenient: flattening adds implied READs and WRITEs, and `find_errors` refuses a config without ends.
+    # Not lenient, since flattening adds implied READs and WRITEs and `find_errors` refuses a config without
+    # ends.
     info = lineage.build_lineage(state.operations())
     return Reading(run, ReadOperations(info, ()), tuple(validator.warnings))
 
 
 def _read_arguments(arguments: Part) -> dict[str, str]:
-    """Return the texts, maybe empty, of the run's arguments by name; warn of others and leave them out."""
+    """Return the texts of the run's arguments by name; warn of other values and leave them out."""
     texts = {
         name: "" if part.value == "" else part.readable(Part.name) for name, part in arguments.member_parts()
     }

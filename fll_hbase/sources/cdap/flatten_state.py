@@ -16,16 +16,16 @@ from fll_hbase.sources.cdap.pipeline_config import Role, Stage
 from fll_hbase.sources.cdap.stage_operations import Kind
 
 Origins: TypeAlias = tuple[InputField, ...]
-"""Origins of a field: several if stages meet, none if they are not known."""
+"""Origins of a field: several if stages meet, none if unknown."""
 
 IMPLIED_INPUTS_MAX = 50_000
-"""Limit of inputs that no operation names, in addition to the number of fields in the config."""
+"""Limit of inputs that no operation names; the number of fields in the config is added to it."""
 
 COPIED_FIELDS_MAX = 5_000_000
-"""Limit of fields copied, in all stages together, because several stages consume them."""
+"""Limit of fields copied, in all stages together, because several stages use them."""
 
 MERGES_MAX = 10_000
-"""Limit of operations that merge fields; beyond it, fields have all origins directly, which is equivalent."""
+"""Limit of operations that merge fields; fields beyond it have all origins directly, which is equivalent."""
 
 _STAGE_CHARS_MAX = 512
 """Characters of the stage names in the name of a merging operation."""
@@ -35,10 +35,10 @@ _STAGE_CHARS_MAX = 512
 class FieldFlow:
     """Fields that leave a stage.
 
-    `present` are the fields known to leave it, all of them if `is_complete`. `origins` also has fields that
-    were or may have been dropped, since a later operation may still name them. `reads` are the names of the
-    READs upstream of the stage, `open_reads` of those with unknown fields; `records` are the paths inside
-    each record. `has_unknown` is set if a stage made fields whose origins are unknown.
+    `present` are the fields known to leave the stage, which are all fields if `is_complete`. `origins` also
+    has dropped and possibly dropped fields, since a later operation may still name them. `reads` are the
+    names of the READs upstream of the stage, and `open_reads` of READs with unknown fields. `records` are the
+    paths inside each record. `has_unknown` is set if a stage made fields with unknown origins.
     """
 
     origins: dict[str, Origins] = field(default_factory=dict)
@@ -50,26 +50,26 @@ class FieldFlow:
     has_unknown: bool = False
 
     def __len__(self) -> int:
-        """Return the cost of a copy: the number of origins, present fields and READs together."""
+        """Return the cost of a copy: the number of origins, present fields and READs."""
         return len(self.origins) + len(self.present) + len(self.reads)
 
     def copy(self) -> FieldFlow:
         """Return a copy that can be changed independently."""
-        # The other members are replaced, never changed in place, so copies may share them.
+        # Copies may share the other members, which are replaced and never changed in place.
         return replace(self, origins=dict(self.origins), present=dict(self.present))
 
     def add_field(self, name: str, origins: Origins) -> None:
-        """Add a present field with its origins, or replace the one of that name."""
+        """Add a present field with its origins, replacing an earlier field of the same name."""
         self.origins[name] = origins
         self.present[name] = None
 
     def origins_of(self, names: Iterable[str]) -> Origins:
-        """Return the known origins of fields, in the order of their names; duplicates are kept."""
+        """Return the known origins of fields, in the order of their names, with duplicates."""
         return tuple(origin for name in names for origin in self.origins.get(name, ()))
 
 
 def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
-    """Merge the fields of several stages; a name in more than one of them has the origins of all."""
+    """Merge the fields of several stages; a name in several stages has the origins of all of them."""
     merged = FieldFlow(
         is_complete=all(flow.is_complete for flow in flows),
         reads=tuple(dict.fromkeys(read for flow in flows for read in flow.reads)),
@@ -79,7 +79,7 @@ def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
     )
     for flow in flows:
         merged.present |= flow.present
-    # A field that one stage dropped and another has is only that of the other.
+    # A field that is dropped by one stage and present in another belongs to the other stage.
     dropped = (
         {name: flow.origins[name] for name in flow.origins.keys() - merged.present.keys()} for flow in flows
     )
@@ -89,7 +89,7 @@ def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
 
 
 def _merge_origins(flows: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]:
-    """Return the origins of each field in several flows. Where they differ, the union in order."""
+    """Return the origins of each field in several flows, their union in order where they differ."""
     first: dict[str, Origins] = {}
     several: dict[str, dict[InputField, None]] = {}
     for origins_by_name in flows:
@@ -100,14 +100,14 @@ def _merge_origins(flows: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]
 
 
 class FlattenState:
-    """Operations so far, and the fields on their way to stages that are still to come.
+    """Operations so far, and the fields on their way to later stages.
 
-    It limits what a config may expand to: a short one can imply a great many inputs and copies.
+    The state limits what a config may expand to, since a short config can imply very many inputs and copies.
     """
 
     def __init__(self, order: StageOrder) -> None:
-        """Start without operations; the limit of implied inputs grows with the fields that stages declare."""
-        # Stages share one schema object if their text is the same. It counts once.
+        """Start without operations. The limit of implied inputs grows with the fields that stages declare."""
+        # Stages with the same schema text share one schema object, which counts once.
         schemas = {id(stage.schema): stage.schema for stage in order.stages if stage.schema}
         fields = sum(len(schema.types) for schema in schemas.values())
         fields += sum(len(operation.outputs) for stage in order.stages for operation in stage.operations)
@@ -147,22 +147,22 @@ class FlattenState:
         return self._names.assign(f"{stage}.{name}")
 
     def add_operation(self, operation: Operation) -> str:
-        """Append an operation, whose name the caller got from `unique_name`, and return that name."""
+        """Append an operation named by `unique_name`, and return its name."""
         self._operations.append(operation)
         return operation.name
 
     def add_write(self, write: Write, flow: FieldFlow) -> None:
-        """Append a WRITE of fields of a flow."""
+        """Append a WRITE of a flow's fields."""
         self._reads_behind[self.add_operation(write)] = flow.reads
         if flow.has_unknown:
             self._open_writes.add(write.name)
 
     def mark_schema_unknown(self, read: str) -> None:
-        """Mark a READ, by its name, whose fields are not known. Those requested of it become its outputs."""
+        """Mark a READ, by its name, whose fields are unknown. Fields requested from it become its outputs."""
         self._requested[read] = {}
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
-        """Request a field of READs whose fields are not known."""
+        """Request a field from READs whose fields are unknown."""
         self.count_inputs(len(reads))
         for read in reads:
             self._requested[read][name] = None
@@ -173,13 +173,13 @@ class FlattenState:
         self.warnings.append(FieldError(path, detail))
 
     def preceding_flows(self, stage: Stage) -> dict[str, FieldFlow]:
-        """Return by stage the fields that lead to a stage. They must not be changed."""
+        """Return the fields that lead to a stage, by preceding stage. Callers must not change them."""
         return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
-        """Merge the flows of the preceding stages into one that this may change: a copy, if others need it.
+        """Merge the flows of the preceding stages into one for this stage: a copy if others need them.
 
-        With `merge` each field that comes from several stages gets a merging operation.
+        With `merge`, each field that comes from several stages gets a merging operation.
         """
         if len(flows) > 1:
             self._count_copies(sum(map(len, flows.values())))
@@ -193,19 +193,19 @@ class FlattenState:
         return FieldFlow()
 
     def finish_stage(self, stage: Stage, flow: FieldFlow) -> None:
-        """Keep the fields of a stage if others follow, and release the flows whose last consumer it was."""
+        """Keep the fields of a stage if others follow; release flows whose last consumer it was."""
         if self.order.following[stage.name]:
             self._flows[stage.name] = flow
         for name in self.order.preceding[stage.name]:
             self._consumers[name] -= 1
             if not self._consumers[name]:
-                # Bounds memory: the fields of a stage are released after its last consumer.
+                # Releasing flows after their last consumer bounds memory.
                 del self._flows[name]
 
     def operations(self) -> list[Operation]:
-        """Return all operations as added; requested fields become further outputs of their READs."""
+        """Return all operations in the order added, with requested fields added to their READs."""
         operations = [
-            # Only after the last stage is it known which fields of an open READ are named.
+            # The named fields of an open READ are known only after the last stage.
             replace(operation, outputs=(*operation.outputs, *map(Field, self._requested[operation.name])))
             if isinstance(operation, Read) and operation.name in self._requested
             else operation
@@ -214,15 +214,15 @@ class FlattenState:
         return limit_unknown(operations, self._reads_behind, open_writes=self._open_writes)
 
     def _only_writes(self, stage: Stage) -> bool:
-        """Return whether a stage does not change its fields, so that it needs no copy of them."""
+        """Return whether a stage does not change its fields and so needs no copy of them."""
         is_end = stage.role is Role.SINK and not self.order.following[stage.name]
         return is_end and all(operation.kind is Kind.WRITE for operation in stage.operations)
 
     def _merged_flow(self, flows: dict[str, FieldFlow]) -> FieldFlow:
-        """Return a copy of the merged fields; stages with the same preceding ones share the operations."""
+        """Return a copy of the merged fields; stages with the same predecessors share the operations."""
         names = tuple(flows)
         if names not in self._merged:
-            # The operations are added once, for the first stage behind these.
+            # The operations are added once, for the first stage after these.
             self._merged[names] = self._add_merges(names, merge_flows(flows.values()))
         return self._merged[names].copy()
 

@@ -14,13 +14,13 @@ from fll_hbase.sources.cdap.record_schema import FIELD_CHARS_MIN, InvalidSchema,
 from fll_hbase.sources.validation import Part
 
 DEPTH_MAX = 10
-"""Depth to which values may contain macros in turn; CDAP has the same limit."""
+"""Nesting depth of macros in values; CDAP has the same limit."""
 
 TEXT_CHARS_MAX, ALL_TEXT_CHARS_MAX = 2**20, 2**24
-"""Characters that one text, and all texts of a document together, may expand to."""
+"""Characters to which one text, and all texts of a document together, may expand."""
 
 SPARE_FIELDS_MAX = 5_000
-"""Fields that named records may add to all schemas of a document beyond what their text has room for."""
+"""Fields that named records may add to all schemas of a document beyond the room in their text."""
 
 _SHOWN_CHARS = 200
 _TOKEN = re.compile(r"\\\$|\\\}|\$\{|\{|\}")
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\\\$|\\\}|\$\{|\{|\}")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedText:
-    """A text with its macros replaced; unusable if there are keys of `unresolved` macros."""
+    """A text with its macros replaced, unusable if it has keys of `unresolved` macros."""
 
     text: str
     unresolved: tuple[str, ...] = ()
@@ -36,17 +36,17 @@ class ResolvedText:
 
 @dataclass(slots=True)
 class _Macro:
-    """A macro while it is read: its text so far, and how many plain braces are open in it."""
+    """A macro while it is read: its text so far, and the number of open plain braces in it."""
 
     text: list[str] = field(default_factory=list)
     braces: int = 0
 
 
 class Macros:
-    """Replaces `${key}` by the argument of that name; innermost first, so that keys may contain macros.
+    """Replaces `${key}` by the argument of that name, innermost first, so that keys may contain macros.
 
-    `${key:default}` has a value for a missing argument. `\\$` and `\\}` are a plain `$` and `}`. Functions
-    such as `${secure(key)}` are keys that no argument has: they stay unresolved.
+    `${key:default}` has a default for a missing argument. `\\$` and `\\}` are a plain `$` and `}`. No
+    argument has a function such as `${secure(key)}` as its key, so functions stay unresolved.
     """
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
@@ -61,7 +61,7 @@ class Macros:
         return self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
-        """Replace the macros of a text, the innermost first. Those without a value become ""."""
+        """Replace the macros of a text, innermost first. Macros without a value become ""."""
         if "$" not in text and "\\}" not in text:
             return ResolvedText(text)
         stack = [_Macro()]
@@ -81,28 +81,28 @@ class Macros:
                 stack[-1].text.append(token[0][-1])
         stack[-1].text.append(text[start:])
         if len(stack) > 1:
-            # A macro without its closing brace: the rest of the text is its key.
+            # A macro has no closing brace, so the rest of the text is its key.
             unresolved["".join(stack[1].text)] = None
         return self._limit("".join(stack[0].text), tuple(unresolved))
 
     def _value(self, key: str, *, depth: int) -> ResolvedText:
-        """Return the value of a macro by its key, from the cache if it was resolved at this depth before."""
-        # A value is cached per depth: near DEPTH_MAX it may stay unresolved that resolves elsewhere.
+        """Return the value of a macro by its key, cached by depth."""
+        # Values are cached per depth: a value that resolves elsewhere may stay unresolved near DEPTH_MAX.
         if (key, depth) not in self._values:
             self._values[key, depth] = self._resolve_key(key, depth=depth)
         return self._values[key, depth]
 
     def _resolve_key(self, key: str, *, depth: int) -> ResolvedText:
-        """Return the value of `key` or `name:default`; "" with the key as unresolved if it has none."""
+        """Return the value of `key` or `name:default`, or "" and the unresolved key if it has none."""
         name, colon, default = key.partition(":")
-        # The whole key first, since the name of an argument may contain a colon.
+        # Try the whole key first, since the name of an argument may contain a colon.
         value = self._arguments.get(key, self._arguments.get(name, default if colon else None))
         if value is None or depth == DEPTH_MAX:
             return ResolvedText("", (key,))
         return self._resolve(value, depth=depth + 1)
 
     def _limit(self, text: str, unresolved: tuple[str, ...]) -> ResolvedText:
-        """Return a resolved text, or "" and a note if it is too long or the texts are together."""
+        """Return a resolved text, or "" and a note if this text, or all texts together, are too long."""
         # Nested macros can multiply the text at every level.
         self._chars_left -= len(text)
         if len(text) > TEXT_CHARS_MAX or self._chars_left < 0:
@@ -117,11 +117,11 @@ class MacroValues:
         self._macros = macros
         # Several stages of a pipeline often have the same schema.
         self._schemas: dict[str, Schema | InvalidSchema] = {}
-        # One allowance for all schemas: any number of stages may have an expensive one.
+        # One allowance for all schemas, since any number of stages may have an expensive schema.
         self._spare_fields = SPARE_FIELDS_MAX
 
     def name(self, text: str, part: Part, *, bytes_max: int) -> str:
-        """Return the name of a part; "" with a warning if a macro in it is unresolved or it is too long."""
+        """Return the name of a part, or "" with a warning if it is too long or a macro is unresolved."""
         resolved = self._macros.resolve(text)
         if resolved.unresolved:
             part.warning(f"{_describe_unresolved(resolved.unresolved)}; the name is not known")
@@ -132,7 +132,7 @@ class MacroValues:
         return resolved.text
 
     def text(self, text: str) -> str:
-        """Return a text with its macros replaced, as it is written if one of them is unresolved."""
+        """Return a text with its macros replaced, or the original text if one of them is unresolved."""
         resolved = self._macros.resolve(text)
         return text if resolved.unresolved else resolved.text
 
@@ -157,18 +157,19 @@ class MacroValues:
         return _schema_or_warning(self._schemas[resolved.text], part)
 
     def _parse_object(self, schema: dict[str, Any]) -> Schema | InvalidSchema:
-        """Parse a schema that is an object instead of a text; return the error if it is invalid."""
+        """Parse a schema given as an object instead of a text; return the error if it is invalid."""
         try:
             return self._parse(json.dumps(schema))
         except (RecursionError, ValueError, TypeError) as error:
             return InvalidSchema(str(error))
 
     def _parse(self, text: str) -> Schema | InvalidSchema:
-        """Parse a schema; fields beyond what its text has room for use up the document's spare ones."""
+        """Parse a schema; fields beyond the room in its text use up the document's spare fields."""
         try:
             schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
         except InvalidSchema as error:
-            # A schema that was too large used up the allowance: otherwise each stage could have one.
+            # A schema that was too large uses up the allowance, so that only one stage can have such a
+            # schema.
             self._spare_fields = 0 if isinstance(error, TooManyFields) else self._spare_fields
             return error
         used = max(0, len(schema.types) - len(text) // FIELD_CHARS_MIN)
@@ -177,7 +178,7 @@ class MacroValues:
 
 
 def _schema_or_warning(schema: Schema | InvalidSchema, part: Part) -> Schema | None:
-    """Return a schema. For an error None, and add a warning with it at `part`."""
+    """Return a schema, or add an error as a warning at `part` and return None."""
     if isinstance(schema, Schema):
         return schema
     part.warning(f"no schema of a record: {schema}; the fields are not known")

@@ -1,7 +1,7 @@
-"""Outputs of operations whose names depend on data, found by what later operations and the schema name.
+"""Outputs whose names depend on data, found through the names in later operations and in the schema.
 
-A parser of CSV or JSON makes columns that its directive does not name. The directives behind it, and the
-schema of the stage, name those that matter: what no field that enters the stage provides is made by it.
+A parser of CSV or JSON makes columns that its directive does not name. Later directives and the schema of the
+stage name the columns that matter. The parser makes each such column that no entering field provides.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def resolve_operations(
 ) -> tuple[StageOperation, ...]:
     """Return the operations of a stage with all outputs and inputs listed.
 
-    `entering` are the fields that reach the stage, in order; all of them if `is_complete`. `records` are the
-    names of records among them, and `schema` the fields that leave the stage. Raises NotImplied if a field
-    may come from several operations, or a rule of names cannot be applied.
+    `entering` are the fields that reach the stage, in order. With `is_complete`, no others do. `records` are
+    the names of records among them, and `schema` the fields that leave the stage. Raises NotImplied if a
+    field may come from several operations, or if a rule of names cannot be applied.
     """
     resolution = _Resolution(list(entering), records, dict.fromkeys(schema), is_complete=is_complete)
     for operation in deadline.watched(operations):
@@ -39,7 +39,7 @@ def resolve_operations(
 
 @dataclass(slots=True)
 class _OpenOperation:
-    """An operation with further outputs: its number, and those found so far.
+    """An operation with further outputs: its number, and the outputs found so far.
 
     `root` is the number of the first of several operations that parse the outputs of each other.
     """
@@ -51,7 +51,7 @@ class _OpenOperation:
 
 
 class _Resolution:
-    """Reads the operations in order; `_present` are the fields after those read so far."""
+    """Reads the operations in order; `_present` are the fields after the operations read so far."""
 
     def __init__(
         self, entering: Sequence[str], records: Collection[str], schema: dict[str, None], *, is_complete: bool
@@ -70,7 +70,7 @@ class _Resolution:
             self._change_names(operation, operation.name_change)
             return
         if operation.blurred is not None:
-            # Of a source whose fields are not known, those that leave the stage may have entered it.
+            # If the fields of a source are unknown, the fields that leave the stage may have entered it.
             possible = self._present if self._is_complete else self._present | self._schema
             fields = [word for word in dict.fromkeys(operation.blurred) if word in possible] or possible
             operation = replace(operation, outputs=tuple(map(Field, fields)))
@@ -92,12 +92,12 @@ class _Resolution:
         self._apply(resolved)
 
     def require(self, name: str) -> bool:
-        """Return whether a field is present; an absent one becomes an output of an open operation, if any."""
+        """Return whether a field is present; try to make an absent field an output of an open operation."""
         if name in self._seen:
             return True
         source = self._source(name)
         if source is None:
-            # It may be a field that is not known to enter the stage.
+            # The field may enter the stage without being known.
             return not self._is_complete
         source.outputs[name] = None
         self._seen.add(name)
@@ -105,7 +105,7 @@ class _Resolution:
         return True
 
     def finish(self) -> tuple[StageOperation, ...]:
-        """Return all operations with the outputs found for open ones. One without any is left out."""
+        """Return all operations with the outputs found for open ones; skip operations without outputs."""
         for source in self._open:
             operation = self._resolved[source.number]
             outputs = (*operation.outputs, *map(Field, source.outputs))
@@ -116,7 +116,7 @@ class _Resolution:
         )
 
     def _apply(self, operation: StageOperation) -> None:
-        """Append an operation; update the present fields by what it drops, retains and outputs."""
+        """Append an operation, and update the present fields by the fields it drops, retains and outputs."""
         self._resolved.append(operation)
         for name in operation.dropped:
             self._present.pop(name, None)
@@ -129,14 +129,14 @@ class _Resolution:
             self._present[output.name] = None
 
     def _source(self, name: str) -> _OpenOperation | None:
-        """Return the open operation that outputs a field, None without.
+        """Return the open operation that outputs a field, or None if there is none.
 
         Raises NotImplied if several could.
         """
         by_prefix = [item for item in self._open if item.prefix and name.startswith(item.prefix)]
         if by_prefix:
             return max(by_prefix, key=lambda item: (len(item.prefix), item.number))
-        # Of operations that parse each other's outputs, the first one stands for all.
+        # If operations parse each other's outputs, the first of them represents all.
         candidates = [item for item in self._open if not item.prefix and item.number == item.root]
         if len(candidates) > 1 or (candidates and not self._is_complete):
             raise NotImplied(f"the operation that makes {name[:100]!r} depends on data")
@@ -148,7 +148,7 @@ class _Resolution:
             renames = self._header_renames(change)
         elif change.rename is not None:
             renames = [(name, change.rename(name)) for name in self._present]
-            # From here on, the names of the others are changed, too.
+            # From here on, fields that are not present yet have changed names, too.
             for source in self._open:
                 source.prefix = ""
         renames = [(old, new) for old, new in renames if old != new]

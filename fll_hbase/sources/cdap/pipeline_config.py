@@ -1,4 +1,4 @@
-"""Pipeline configs: their stages with what each declares, and the connections between them."""
+"""Pipeline configs: stages with their declarations, and the connections between them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operati
 from fll_hbase.sources.native.shared_members import read_dataset
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, readable
 
-# These plugins have no schema of their own: fields pass through them (docs/record/pipelines.md).
+# These plugins have no schema of their own; fields pass through them (docs/record/pipelines.md).
 _PASSING_TYPES = ("action", "condition", "windower")
 
 
 class Role(Enum):
-    """Role of a stage, by the end of its plugin's type: batchsource, sparksink, batchjoiner."""
+    """Role of a stage, by the end of its plugin's type, as in batchsource, sparksink and batchjoiner."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -35,9 +35,9 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage at a JSON path; `schema` is that of its output, of a sink what it writes, None if unknown.
+    """One stage at a JSON path; `schema` describes its output, or what a sink writes, and is None if unknown.
 
-    `query` is that of a database, which a source reads.
+    `query` is the database query that a source reads.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Pipeline:
 
 
 def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
-    """Read a config; members that CDAP has beside stages and connections are ignored.
+    """Read a config; ignore members that CDAP has in addition to stages and connections.
 
-    A stage without a schema of its own gets the one that a later stage has for it in `inputSchema`.
+    A stage without a schema of its own gets the schema that a later stage has for it in `inputSchema`.
     """
     if not config.as_object().is_object:
         return Pipeline((), ())
@@ -78,7 +78,7 @@ def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
     items = list(config.items("stages", required=True))
     stages = [reader.read_stage(item) for item in deadline.watched(items)]
     connections = tuple(readable(config.optional_items("connections"), _read_connection))
-    # The stages that follow know the schema of a stage whose own is missing or unreadable.
+    # If the schema of a stage is missing or unreadable, the stages that follow it know the schema.
     schemas = {
         name: schema for item in deadline.watched(items) for name, schema in reader.read_input_schemas(item)
     }
@@ -89,7 +89,7 @@ def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
 
 
 def _read_connection(part: Part) -> Connection:
-    """Read the names in `from` and `to`; `?` with errors for what is missing or invalid."""
+    """Read the names in `from` and `to`, with `?` and errors for missing or invalid ones."""
     if not part.as_object().is_object:
         return Connection("?", "?", part.path)
     return Connection(part.required("from"), part.required("to"), part.path)
@@ -106,7 +106,7 @@ class _ConfigReader:
         plugin = part.as_object().optional_object("plugin")
         properties = plugin.optional_object("properties")
         name = part.required("name", bytes_max=NAME_BYTES_MAX) if part.is_object else "?"
-        # Without it it is not known whether the stage reads or writes: it is refused, not left out.
+        # Without a type it is unknown whether the stage reads or writes, so it is refused, not left out.
         plugin_type = plugin.optional("type") or part.optional("type")
         dataset, description = self._read_dataset(part, properties, name)
         role, query = _role(plugin_type, plugin.get("name")), None
@@ -129,9 +129,9 @@ class _ConfigReader:
     def _named_by_plugin(
         self, plugin: Part, properties: Part, dataset: Dataset, schema: Schema | None
     ) -> tuple[Dataset, PluginQuery | None]:
-        """Return the dataset that the properties of a plugin name, else `dataset`; of a source, its query.
+        """Return the dataset named by a plugin's properties, else `dataset`, and the query of a source.
 
-        A query that reads all columns of one table is this table.
+        A query that reads all columns of one table is represented by the table.
         """
         plugin_properties = PluginProperties(
             plugin.text("name"),
@@ -150,7 +150,7 @@ class _ConfigReader:
         return dataset, query
 
     def _implied_operations(self, plugin: Part, properties: Part, path: str) -> tuple[StageOperation, ...]:
-        """Return the operations that the properties of a plugin imply; empty, with a warning, if unknown."""
+        """Return the operations that a plugin's properties imply, or () with a warning if unknown."""
         name = plugin.text("name")
         texts: dict[str, str] = {}
         for key in PROPERTIES.get(name, ()):
@@ -165,8 +165,8 @@ class _ConfigReader:
             return ()
 
     def read_input_schemas(self, part: Part) -> Iterator[tuple[str, Schema]]:
-        """Yield names and readable schemas of preceding stages in the `inputSchema` of a stage."""
-        # A fallback for the stage's own schema, so a malformed entry is skipped instead of refused.
+        """Yield names and readable schemas of preceding stages from the `inputSchema` of a stage."""
+        # These are fallbacks for the stage's own schema, so a malformed entry is skipped instead of refused.
         for stage in part.member("inputSchema").listed():
             if isinstance(stage.get("name"), str):
                 schema = self._values.schema(stage.member("schema"))
@@ -174,7 +174,7 @@ class _ConfigReader:
                     yield stage.get("name"), schema
 
     def _read_dataset(self, part: Part, properties: Part, stage_name: str) -> tuple[Dataset, str]:
-        """Read the dataset of a source or sink and its description; unresolved names are the stage's."""
+        """Read dataset and description of a source or sink; an unresolved name becomes the stage's name."""
         dataset = part.member("endPoint").readable(
             lambda _: self._read_named_dataset(part, properties, stage_name)
         )
@@ -196,7 +196,7 @@ class _ConfigReader:
         return Dataset(self._namespace, name or stage_name), ""
 
     def _read_schema(self, part: Part, properties: Part) -> Schema | None:
-        """Read the first readable schema, of `outputSchema` or the plugin's properties, or None without."""
+        """Read the first readable schema, from `outputSchema` or the plugin's properties, or return None."""
         output = part.member("outputSchema")
         if isinstance(output.value, list):
             listed = next((item.get("schema") for item in output.listed() if item.is_object), None)
@@ -206,7 +206,7 @@ class _ConfigReader:
 
 
 def _role(plugin_type: str, plugin: object) -> Role:
-    """Return the role of a stage: by the end of its plugin's type, else whether fields pass it unchanged."""
+    """Return the role of a stage, from its plugin's type or from whether fields pass it unchanged."""
     name = plugin_type.lower()
     for role in (Role.SOURCE, Role.SINK, Role.JOINER, Role.ERRORS):
         if name.endswith(role.value):

@@ -1,6 +1,6 @@
 """Datasets of sources and sinks without a `referenceName`, by the properties that name them.
 
-They are named as in CDAP's own lineage, which gives such a stage its fully qualified name:
+Such a dataset is named as in CDAP's own lineage, which gives the stage its fully qualified name:
 `gcs:bucket.path`, `bigquery:project.dataset.table`, `postgres://host:5432/database.table`.
 """
 
@@ -18,7 +18,7 @@ from fll_hbase.sources import sql
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 _SYSTEMS = ("BigQuery", "Spanner", "Bigtable", "Datastore", "PubSub", "Kafka", "Salesforce", "MongoDB")
-"""Beginnings of the names of plugins whose place is no URL."""
+"""Beginnings of the names of plugins whose location is not a URL."""
 
 _LOCATIONS = ("datasetProject", "project", "kafkaBrokers", "brokers", "instance", "instanceId", "database")
 _OBJECTS = (
@@ -34,7 +34,7 @@ _GCS = re.compile(r"gs://([^/]+)/(.*)")
 
 @dataclass(frozen=True, slots=True)
 class PluginQuery:
-    """A query: its tables, a TRANSFORM for each column that is known, and the inputs of all its rows."""
+    """A query: its tables, a TRANSFORM for each known column, and the inputs of all its rows."""
 
     reads: tuple[Read, ...]
     columns: tuple[Transform, ...]
@@ -42,7 +42,7 @@ class PluginQuery:
 
 
 class PluginProperties:
-    """Properties of one plugin; `value` returns one of them without macros, "" if it is missing."""
+    """Properties of one plugin; `value` returns a property with macros resolved, "" if it is missing."""
 
     def __init__(self, plugin: str, value: Callable[[str], str], connection: str) -> None:
         self._plugin = plugin
@@ -50,13 +50,13 @@ class PluginProperties:
         self._connection = _CONNECTION.fullmatch(connection)
 
     def dataset_name(self) -> str:
-        """Return the name of what the plugin reads or writes, or "" if no property names it."""
+        """Return the name of the dataset that the plugin reads or writes, or "" if no property names it."""
         if path := self._value("path"):
             bucket = _GCS.fullmatch(path if "://" in path or self._plugin[:3] != "GCS" else f"gs://{path}")
             return f"gcs:{bucket[1]}.{bucket[2].rstrip('/')}" if bucket else _CREDENTIALS.sub("//", path)
         name = self._first(_OBJECTS)
         if not name and (query := self._first(_QUERIES)):
-            # One for each text: nothing else tells what it reads.
+            # One name for each text, since nothing else identifies the dataset.
             name = f"query-{digest(query.encode())}"
         return self.in_place(name) if name else ""
 
@@ -65,7 +65,7 @@ class PluginProperties:
         system = next((system for system in _SYSTEMS if self._plugin.startswith(system)), "")
         parts = [self._value(key) for key in _LOCATIONS]
         if parts[0]:
-            # BigQuery runs jobs in one project on the data of another.
+            # BigQuery may run jobs in one project on data of another.
             parts[1] = ""
         parts = [part for part in parts if part and part != "auto-detect"]
         schema = self._value("dataset") or self._value("schemaName") or self._value("dbSchemaName")
@@ -77,16 +77,16 @@ class PluginProperties:
         return ".".join(filter(None, (self._server() or ".".join(parts), *names)))
 
     def query(self, namespace: str, fields: Sequence[str]) -> PluginQuery | None:
-        """Return the query of a database that the plugin reads, or None if there is none.
+        """Return the database query that the plugin reads, or None if there is none.
 
-        `fields` are those of the stage's schema: what `*` of the only table is. Raises LineageError for a
-        query that cannot be read.
+        `fields` are the fields of the stage's schema, to which `*` of the only table refers. Raises
+        LineageError for a query that cannot be read.
         """
         text = "" if self._first(_OBJECTS) else self._first(_QUERIES)
         dialect = dialect_of(scheme_of(self._server()) or self._plugin.lower())
         if not text or dialect is None:
             return None
-        # Conditions of each part that the plugin reads.
+        # The plugin replaces this by conditions for each part that it reads.
         text = text.replace("$CONDITIONS", "1 = 1")
         query = _read_query(text, dialect, namespace, {})
         columns_known = {field.name.casefold() for column in query.columns for field in column.outputs}
@@ -98,35 +98,35 @@ class PluginProperties:
         return replace(query, reads=tuple(map(self._placed, query.reads)))
 
     def _placed(self, read: Read) -> Read:
-        """Return the READ of a table by its full name."""
+        """Return the READ of a table under its full name."""
         return replace(read, source=Dataset(read.source.namespace, self.in_place(read.source.name)))
 
     def _server(self) -> str:
-        """Return server and database of the connection, without credentials and options, or "" if unknown."""
+        """Return server and database of the connection, without credentials and options; "" if unknown."""
         if host := self._value("host"):
             port = f":{self._value('port')}" if self._value("port") else ""
             return _server_name(f"{self._plugin.lower()}://{host}{port}", self._value("database"))
         text = self._value("connectionString")
         if not (url := _URL.match(text)):
-            # No part of it is shown: it may contain a password.
+            # Show no part of the text, since it may contain a password.
             return f"{scheme_of(text)}-{digest(text.encode())}" if text else ""
         database = _DATABASE.search(text)
         return _server_name(f"{url[1]}://{url[2]}", database[1] if database else url[3] or "")
 
     def _first(self, keys: Sequence[str]) -> str:
-        """Return the first of these properties that has a value, else ""."""
+        """Return the first non-empty value among the properties, or ""."""
         return next(filter(None, map(self._value, keys)), "")
 
 
 def _server_name(server: str, database: str) -> str:
-    """Return a server with its default port, and a database unless it is empty."""
+    """Return a server with its default port, and with the database unless it is empty."""
     return f"{namespace_key(server)}/{database}" if database else namespace_key(server)
 
 
 def _read_query(
     text: str, dialect: str, namespace: str, schema: Mapping[str, Sequence[Field]]
 ) -> PluginQuery:
-    """Read a query, with the columns of tables that `schema` has. Raises LineageError."""
+    """Read a query, using the columns of tables in `schema`. Raises LineageError."""
     operations = sql.read_query(
         text,
         dialect=dialect,

@@ -22,15 +22,15 @@ PASSING_PLUGINS = {
     *("CloneRecord", "DataCacher", "Deduplicate", "Distinct", "NullFieldSplitter", "RecordDuplicator"),
     *("Sampling", "ScriptFilter", "UnionSplitter", "Validator"),
 }
-"""Plugins whose output has the fields of their input, as far as no property says otherwise."""
+"""Plugins whose output has the fields of their input, unless a property says otherwise."""
 
 
 def implied_operations(plugin: str, properties: Mapping[str, str], path: str) -> tuple[StageOperation, ...]:
-    """Return the operations of a stage at a JSON path, or none for a plugin that is not one of CDAP's.
+    """Return the operations of a stage at a JSON path; () for a plugin that is not one of CDAP's.
 
     Raises NotImplied for properties that cannot be read, or whose effect depends on data.
     """
-    # A plugin without any of its properties does nothing that is known.
+    # The effect of a plugin without any of its properties is unknown.
     if plugin not in _PLUGINS or not any(properties.values()):
         return ()
     read, _ = _PLUGINS[plugin]
@@ -38,7 +38,7 @@ def implied_operations(plugin: str, properties: Mapping[str, str], path: str) ->
 
 
 def _projection(properties: Properties) -> Iterator[StageOperation]:
-    """Drop or keep, then convert, then rename, as the plugin does. Raises NotImplied for exchanged names."""
+    """Drop or keep, then convert, then rename, as the plugin does. Raises NotImplied for swapped names."""
     renames = properties.pairs("rename")
     if {old for old, _ in renames} & {new for _, new in renames}:
         raise NotImplied("`rename` exchanges names")
@@ -65,7 +65,7 @@ def _joiner(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _selected_field(item: str) -> tuple[str, str]:
-    """Return the source of `stage.field as name`, and its name in the output. Raises NotImplied."""
+    """Return the source and the output name of `stage.field as name`. Raises NotImplied."""
     words = item.rsplit(None, 2)
     has_alias = len(words) == 3 and words[1].lower() == "as"
     source = words[0] if has_alias else item
@@ -75,7 +75,7 @@ def _selected_field(item: str) -> tuple[str, str]:
 
 
 def _join_keys(properties: Properties, stages: set[str]) -> list[str]:
-    """Return the fields of the keys, or of the expression of an advanced join, each once."""
+    """Return the fields of the keys, or of an advanced join's expression, each once."""
     keys = [key.strip() for key in re.split(r"[=&]", properties.text("joinKeys"))]
     if properties.text("conditionType").lower() != "advanced":
         return [key for key in dict.fromkeys(keys) if key]
@@ -89,7 +89,7 @@ def _join_keys(properties: Properties, stages: set[str]) -> list[str]:
 
 
 def _group_by(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each aggregate, then keep these and the grouping fields. Raises NotImplied."""
+    """Yield one operation for each aggregate, then keep outputs and grouping fields. Raises NotImplied."""
     group_fields = properties.names("groupByFields")
     aggregates = [
         _AGGREGATE.fullmatch(item) for item in _split_outside_brackets(properties.text("aggregates"))
@@ -116,7 +116,7 @@ def _group_by(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _split_outside_brackets(text: str) -> list[str]:
-    """Return the non-empty items between the commas outside of parentheses, without blanks around them."""
+    """Return the non-empty items, stripped of blanks, between commas outside parentheses."""
     items, depth, start = [], 0, 0
     for match in _BRACKET_OR_COMMA.finditer(text):
         depth += (match[0] == "(") - (match[0] == ")")
@@ -132,7 +132,7 @@ def _distinct(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _denormalize(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each output: the value of the row that has its name. Raises NotImplied."""
+    """Yield one operation for each output, which is the value of the row with its name. Raises NotImplied."""
     key = properties.text("keyField")
     name = properties.text("nameField") or properties.text("fieldName")
     value = properties.text("valueField") or properties.text("fieldValue")
@@ -168,7 +168,7 @@ def _normalize(properties: Properties) -> Iterator[StageOperation]:
     values: dict[str, list[StageInput]] = {}
     for old, _, value in normalized:
         values.setdefault(value, []).append(StageInput(old))
-    # The names of the columns become values of their own: of no field.
+    # The names of the columns become values, which come from no field.
     for name in dict.fromkeys(name for _, name, _ in normalized):
         yield properties.transform("normalize", [], [Field(name)])
     for name, sources in values.items():
@@ -177,7 +177,7 @@ def _normalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _parser(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the parsing of one field into the schema's fields missing in the input. Raises NotImplied."""
+    """Yield the parsing of one field into schema fields missing from the input. Raises NotImplied."""
     field = properties.text("field") or properties.text("inputName")
     if not field:
         raise NotImplied("without the field that is parsed")
@@ -194,7 +194,7 @@ def _xml_parser(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _xml_to_json(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the conversion of `inputField` to `outputField`. Raises NotImplied without either property."""
+    """Yield the conversion of `inputField` to `outputField`. Raises NotImplied if either is missing."""
     source, target = properties.text("inputField"), properties.text("outputField")
     if not source or not target:
         raise NotImplied("without `inputField` and `outputField`")
@@ -208,13 +208,13 @@ def _value_mapper(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _error_collector(properties: Properties) -> Iterator[StageOperation]:
-    """Yield an operation without inputs for each of the fields of message, code and stage that has a name."""
+    """Yield an operation without inputs for each named field of the message, code and stage."""
     for name in filter(None, map(properties.text, properties.texts)):
         yield properties.transform("collect", [], [Field(name)])
 
 
 def _in_place(properties: Properties) -> Iterator[StageOperation]:
-    """Yield an operation for each field that a property such as `a:HEX,b:HEX` lists: it changes the field."""
+    """Yield an operation that changes each field in a property such as `a:HEX,b:HEX`."""
     for name in properties.texts:
         for item in properties.names(name):
             yield properties.in_place(name, item.partition(":")[0].strip())
@@ -248,4 +248,4 @@ _PLUGINS: dict[str, tuple[Callable[[Properties], Iterator[StageOperation]], str]
 }
 
 PROPERTIES = {plugin: tuple(names.split()) for plugin, (_, names) in _PLUGINS.items()}
-"""The properties that are read, by plugin."""
+"""The properties to read, by plugin."""

@@ -1,4 +1,4 @@
-"""Properties of a plugin, and the operations of a stage that they are turned into."""
+"""Properties of a plugin, and the stage operations made from them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fll_hbase.sources.cdap.stage_operations import (
 )
 
 JOINED_INPUTS_MAX = 50_000
-"""Fields times keys of a join, or aggregates times group fields; a short config could imply very many."""
+"""Fields times join keys, or aggregates times group fields; a short config could imply very many."""
 
 QUOTED = r"""'(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)"""
-"""Pattern of a text in quotes. One that is not closed goes to the end, so that a search is linear."""
+"""Pattern of a quoted text. An unclosed quote extends to the end, so that a search is linear."""
 _TEXTS = re.compile(QUOTED)
 _NAMES = re.compile(r"(?<![\w.$])[A-Za-z_]\w*(?!\w)(?!\s*\(|:\w+\s*\()")
 _RESERVED = {
@@ -33,15 +33,15 @@ _LOCAL = re.compile(r"\bvar\s+(\w+)")
 
 
 NOT_KNOWN = "the operations of the stage are unknown"
-"""Follows the reason in the warning of a stage whose properties are not understood."""
+"""Follows the reason in the warning about a stage whose properties are not understood."""
 
 
 class NotImplied(Exception):
-    """Properties whose effect on fields is not known; the message says which."""
+    """Properties with an unknown effect on fields; the message says which."""
 
 
 class Properties:
-    """Properties of a plugin at a JSON path of its stage; `texts` are those that are read, "" if missing."""
+    """Properties of a plugin at a JSON path of its stage; `texts` has their values, "" if missing."""
 
     def __init__(self, properties: Mapping[str, str], path: str) -> None:
         self.texts = properties
@@ -51,7 +51,7 @@ class Properties:
         )
 
     def text(self, name: str) -> str:
-        """Return a property without the blanks around it, "" if it is missing."""
+        """Return a property without surrounding blanks, "" if it is missing."""
         return self.texts.get(name, "").strip()
 
     def names(self, name: str) -> list[str]:
@@ -99,16 +99,16 @@ class Properties:
         return rename_operation(old, new, self._path)
 
     def keep(self, names: Sequence[str]) -> StageOperation:
-        """Return an operation that drops all fields but these."""
+        """Return an operation that drops all other fields."""
         return self._operation(KEEP, retained=tuple(names))
 
     def change_names(self, name: str, change: NameChange) -> StageOperation:
-        """Return an operation, called `name`, that renames all fields by one rule."""
+        """Return an operation named `name` that renames all fields by one rule."""
         return self._operation(name, name_change=change)
 
 
 def expression_names(expression: str) -> Iterator[str]:
-    """Yield the names in a JEXL expression that may be fields, each once: no functions or variables."""
+    """Yield the names in a JEXL expression that may be fields, not functions or variables, each once."""
     code = _TEXTS.sub("''", expression)
     excluded = _RESERVED | set(_LOCAL.findall(code))
     yield from (name for name in dict.fromkeys(_NAMES.findall(code)) if name not in excluded)

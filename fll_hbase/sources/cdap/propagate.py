@@ -1,4 +1,4 @@
-"""Propagation of fields through one stage: what it reads, transforms, drops, writes and hands on."""
+"""Propagation of fields through one stage: reads, transforms, drops, writes and fields passed on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES_SHOWN_MAX = 10
 
 
 def propagate(state: FlattenState, stage: Stage) -> None:
-    """Add the operations of a stage, and hand on its fields to the stages that follow."""
+    """Add the operations of a stage, and pass its fields on to the stages that follow."""
     propagation = StagePropagation(state, stage)
     propagation.run()
     state.finish_stage(stage, propagation.flow)
@@ -48,24 +48,24 @@ class InputResolver:
         )
         self.flow = state.fields_entering(stage, self._flows, merge=not self.joins)
         if self.joins and stage.operations:
-            # A join hands on what its operations output, which other fields pass is not known.
+            # A join passes on the outputs of its operations. Other fields that pass are unknown.
             self.flow.present, self.flow.is_complete = {}, False
 
     @property
     def is_first(self) -> bool:
-        """Whether no stage leads to this one."""
+        """Return whether no stage leads to this stage."""
         return not self._flows
 
     def is_available(self, name: str) -> bool:
-        """Return whether `field` or `stage.field`, also of a record, reaches the stage, True if unknown."""
+        """Return whether `field` or `stage.field`, also of a record, reaches the stage; True if unknown."""
         flow, field_name = self._locate(name)
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 
     def origins(self, name: str) -> Origins:
-        """Return the origins of a field that an operation names, empty if nothing is known of it.
+        """Return the origins of a field that an operation names, () if it is unknown.
 
-        The field may be dropped, or missing in the schema of a preceding stage. If nothing else is known, it
-        is attributed to the only READ upstream of the stage.
+        The field may be dropped, or missing from the schema of a preceding stage. If nothing else is known,
+        the only READ upstream of the stage becomes its origin.
         """
         flow, field_name = self._locate(name)
         if field_name not in flow.origins and field_name in flow.records:
@@ -77,8 +77,8 @@ class InputResolver:
         return origins
 
     def schema_origins(self, name: str) -> Origins:
-        """Return the origins of a field of the stage's schema, empty if it does not reach the stage."""
-        # A field that a stage dropped does not come back by the name in a schema, but in its error records.
+        """Return the origins of a field of the stage's schema, () if the field does not reach the stage."""
+        # Only error records bring a dropped field back. Naming the field in a schema does not.
         if name in self.flow.present or not self.flow.is_complete or self._gets_errors:
             return self._known_origins(self.flow, name)
         return ()
@@ -89,9 +89,10 @@ class InputResolver:
         return self._state.request_field(flow.open_reads, name)
 
     def _locate(self, name: str) -> tuple[FieldFlow, str]:
-        """Return the flow that a name is looked up in, and the field's name there.
+        """Return the flow in which to look up a name, and the field's name there.
 
-        In a join, a name that begins with a preceding stage is that stage's, whatever outputs have the name.
+        In a join, a name that begins with a preceding stage belongs to that stage, whatever outputs have the
+        name.
         """
         qualified = self._split_stage(name)
         if qualified is None or (name in self.flow.present and not self.joins):
@@ -101,12 +102,12 @@ class InputResolver:
         return self.flow, name if name in self.flow.origins else qualified[1]
 
     def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
-        """Split a name into a preceding stage's flow and a field, both maybe with dots, None if none fits."""
+        """Split a name into a preceding stage's flow and a field, either maybe dotted, or return None."""
         match = None
         dot = name.find(".")
         while dot != -1:
             flow, rest = self._flows.get(name[:dot]), name[dot + 1 :]
-            # A longer stage name wins only if the rest is one of its fields.
+            # A longer stage name wins only if the rest names one of its fields.
             if flow is not None and rest and (match is None or rest in flow.origins):
                 match = flow, rest
             dot = name.find(".", dot + 1)
@@ -120,7 +121,7 @@ class InputResolver:
 
 
 class StagePropagation:
-    """Applies the operations of one stage; `flow` are its fields after the operations applied so far."""
+    """Applies the operations of one stage; `flow` has its fields after the operations applied so far."""
 
     def __init__(self, state: FlattenState, stage: Stage) -> None:
         """Resolve the fields that enter the stage, which may add merging operations to `state`."""
@@ -132,15 +133,15 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply operations of the stage, and those its role implies, then restrict its fields to its schema.
+        """Apply operations of the stage, also those its role implies, and restrict its fields to its schema.
 
-        A source always reads and a sink always writes; other stages pass fields on if they declare nothing.
+        A source always reads and a sink always writes. Another stage without operations passes its fields on.
         """
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
             self._add_query(stage.query) if stage.query else self._add_implied_read()
-        # Before the operations are applied, since it needs the fields as they enter.
+        # Must run before the operations are applied, since it needs the fields as they enter.
         self._lint = lint(stage.operations, is_available=self._inputs.is_available)
         for name, producers in self._lint.redundant_outputs.items():
             self._warn(
@@ -152,12 +153,12 @@ class StagePropagation:
             self._apply_undeclared()
         if stage.role is Role.SINK and Kind.WRITE not in kinds:
             self._add_implied_write()
-        # The schema of a sink is what it writes, not what it hands on.
+        # The schema of a sink describes what it writes, not what it passes on.
         if stage.role is not Role.SINK and stage.schema is not None:
             self._restrict_to(stage.schema)
 
     def _list_open_outputs(self) -> None:
-        """Resolve the operations that depend on the stage's fields; drop all with a warning if unknown."""
+        """Resolve the operations that depend on the stage's fields, or warn and drop all operations."""
         stage, flow = self._stage, self.flow
         if self._inputs.joins or not any(item.depends_on_fields for item in stage.operations):
             return
@@ -175,7 +176,7 @@ class StagePropagation:
         self._stage = replace(stage, operations=operations)
 
     def _apply(self, operation: StageOperation) -> None:
-        """Add an operation of the stage to the run and to the fields that flow on."""
+        """Add an operation of the stage to the run, and apply it to the fields that flow on."""
         stage, name, text = self._stage, operation.name, operation.description
         dataset, description = stage.dataset, stage.dataset_description
         if operation.dataset:
@@ -195,7 +196,7 @@ class StagePropagation:
                 self._state.add_write(write, self.flow)
 
     def _add_read(self, read: Read) -> None:
-        """Add a READ and its outputs. Without outputs, warn that its fields are unknown."""
+        """Add a READ and its outputs, or warn that its fields are unknown if it has no outputs."""
         name = self._state.add_operation(read)
         self.flow.reads = (*self.flow.reads, name)
         if not read.outputs:
@@ -206,7 +207,7 @@ class StagePropagation:
         self._add_outputs(name, read.outputs)
 
     def _add_implied_read(self) -> None:
-        """Add the READ of a source without one: of the fields of its schema."""
+        """Add the READ, with the schema's fields, of a source that declares none."""
         stage = self._stage
         fields = _fields(stage.schema) if stage.schema else ()
         name = self._unique_name("read")
@@ -215,7 +216,7 @@ class StagePropagation:
             self.flow.records = stage.schema.records
 
     def _add_query(self, query: PluginQuery) -> None:
-        """Add the READs of a query's tables, and its columns; the origin of others is unknown."""
+        """Add the READs of a query's tables, and its columns; other columns have unknown origins."""
         listed = [*(read.name for read in query.reads), *(column.name for column in query.columns)]
         names = {name: self._unique_name(name) for name in listed}
         reads = [replace(read, name=names[read.name]) for read in query.reads]
@@ -236,7 +237,7 @@ class StagePropagation:
             self._warn(f"the sources of {_list(missing) or 'some tables'} in the query are unknown")
 
     def _add_transform(self, operation: StageOperation) -> None:
-        """Add a TRANSFORM and remove dropped fields; outputs of unknown inputs alone have no origin."""
+        """Add a TRANSFORM and remove dropped fields; outputs with only unknown inputs have no origin."""
         inputs, outputs = self._resolve_inputs(operation), self._typed(operation.outputs)
         for dropped in operation.dropped:
             for name in (dropped, *self.flow.records.get(dropped, ())):
@@ -249,7 +250,7 @@ class StagePropagation:
                 f"{operation.name!r} is not a directive that is known: what {names} comes from is unknown",
             )
         if operation.blurred is not None or (operation.inputs and not inputs):
-            # Without any known input it would look like a generated field.
+            # Without any known input the field would look like a generated field.
             self._add_outputs("", outputs)
             return
         name = self._unique_name(operation.name)
@@ -257,7 +258,7 @@ class StagePropagation:
         self._add_outputs(self._state.add_operation(transform), outputs)
 
     def _keep(self, operation: StageOperation, names: tuple[str, ...]) -> None:
-        """Drop all fields but these; of fields that may or may not reach the stage, they are taken to."""
+        """Drop all other fields; assume that a listed field reaches the stage if that is unknown."""
         flow = self.flow
         listed = {*names, *(path for name in names for path in flow.records.get(name, ()))}
         remaining = [name for name in flow.present if name in listed]
@@ -270,19 +271,19 @@ class StagePropagation:
         self._touched.update(dropped)
 
     def _add_drop(self, name: str, description: str, dropped: Iterable[str]) -> None:
-        """Add a TRANSFORM that drops fields, unless none of them has a known origin."""
+        """Add a TRANSFORM that drops fields, if any of them has a known origin."""
         if inputs := self.flow.origins_of(dropped):
             self._state.count_inputs(len(inputs))
             self._state.add_operation(Transform(self._unique_name(name), description, inputs, ()))
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
-        """Add outputs to the present fields, with `operation` as origin, or without an origin for ""."""
+        """Add outputs to the present fields, with `operation` as their origin; "" means no origin."""
         for field in deadline.watched(outputs):
             self.flow.add_field(field.name, (InputField(operation, field.name),) if operation else ())
             self._touched.add(field.name)
 
     def _typed(self, outputs: tuple[Field, ...]) -> tuple[Field, ...]:
-        """Return outputs, types that are missing from the schema; a record becomes the fields inside it."""
+        """Return outputs with missing types from the schema; a record becomes the fields inside it."""
         schema = self._stage.schema
         types = schema.types if schema else {}
         records = schema.records if schema else self.flow.records
@@ -293,7 +294,7 @@ class StagePropagation:
         )
 
     def _resolve_inputs(self, operation: StageOperation) -> tuple[InputField, ...]:
-        """Return the inputs of an operation with their origins; warn of those without and leave them out."""
+        """Return the inputs of an operation with their origins; skip inputs without one, with a warning."""
         inputs: list[InputField] = []
         for stage_input in deadline.watched(operation.inputs):
             name = stage_input.name
@@ -311,7 +312,7 @@ class StagePropagation:
         return tuple(inputs)
 
     def _apply_undeclared(self) -> None:
-        """Let fields pass a stage without operations, or make each schema field of all inputs; warn."""
+        """Let fields pass a stage without operations, or derive each schema field from all inputs; warn."""
         flow, schema = self.flow, self._stage.schema
         if schema is None:
             flow.present, flow.is_complete = {}, False
@@ -321,21 +322,21 @@ class StagePropagation:
             )
         elif not flow.is_complete:
             self._warn("declares no operations: fields of its schema are taken to pass unchanged")
-        # Equal names in and out: the likeliest meaning is that nothing changes.
+        # If the same names go in and out, most likely nothing changes.
         elif flow.present.keys() == schema.types.keys():
             self._warn(
                 "declares no operations, and its schema equals its input: fields are taken to pass unchanged"
             )
         elif inputs := flow.origins_of(flow.present):
             self._warn("declares no operations: each field of its schema is taken to be made of all it gets")
-            # All fields that reach the stage, again in each such stage: a short config can imply very many.
+            # Every such stage uses all fields that reach it, so a short config can imply very many inputs.
             self._state.count_inputs(len(inputs))
             self._touched.update(flow.present)
             transform = Transform(self._unique_name("Transform"), "", inputs, _fields(schema))
             self._add_outputs(self._state.add_operation(transform), transform.outputs)
 
     def _add_implied_write(self) -> None:
-        """Add the WRITE of a sink without one: of the fields of its schema, else of all that reach it."""
+        """Add the WRITE of a sink without one, for the fields of its schema or else all that reach it."""
         stage, flow = self._stage, self.flow
         names = stage.schema.types if stage.schema else flow.present
         origins = {name: self._inputs.schema_origins(name) for name in deadline.watched(names)}
@@ -349,7 +350,7 @@ class StagePropagation:
         self._state.add_write(Write(name, "", stage.dataset, stage.dataset_description, inputs), flow)
 
     def _restrict_to(self, schema: Schema) -> None:
-        """Hand on the schema's fields alone; record the others as dropped, warn of those without origin."""
+        """Pass on the schema's fields only; record others as dropped, and warn of fields without origin."""
         flow = self.flow
         # Operations that touched a field account for it themselves.
         dropped = [name for name in flow.present if name not in schema.types and name not in self._touched]
@@ -367,7 +368,7 @@ class StagePropagation:
         flow.present, flow.is_complete, flow.records = dict.fromkeys(schema.types), True, schema.records
 
     def _unique_name(self, name: str) -> str:
-        """Reserve and return a name of an operation in the run, `stage.name` or `stage.name#2` and so on."""
+        """Reserve and return a unique operation name in the run: `stage.name`, `stage.name#2` and so on."""
         return self._state.unique_name(self._stage.name, name)
 
     def _warn(self, detail: str) -> None:
@@ -376,12 +377,12 @@ class StagePropagation:
 
 
 def _fields(schema: Schema) -> tuple[Field, ...]:
-    """Return the fields of a schema with their types, in its order."""
+    """Return the fields of a schema with their types, in order."""
     return tuple(Field(name, type_name) for name, type_name in schema.types.items())
 
 
 def _list(names: Iterable[str]) -> str:
-    """Return the distinct names, quoted and joined; beyond _NAMES_SHOWN_MAX only how many more there are."""
+    """Return the distinct names, quoted and joined; show _NAMES_SHOWN_MAX and the number of others."""
     unique = [repr(name) for name in dict.fromkeys(names)]
     more = len(unique) - _NAMES_SHOWN_MAX
     return ", ".join(unique[:_NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Record schemas: the Avro-like JSON that CDAP writes, to full field paths with types."""
+"""Record schemas: from CDAP's Avro-like JSON to full field paths with types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 
 FIELD_CHARS_MIN = 16
-"""Minimum characters of a field in JSON; the text of a schema has room for one field per this many."""
+"""Minimum characters of a field in JSON; a schema's text has room for one field per this many."""
 
 # Bounds the recursion of these functions, which need several stack frames for each level.
 DEPTH_MAX = 64
@@ -22,7 +22,7 @@ _NULL = "null"
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Types by full field path, in order, and by path of a record, at any depth, the paths inside it."""
+    """Types by full field path, in order, and the paths inside each record by the record's path."""
 
     types: Mapping[str, str]
     records: Mapping[str, tuple[str, ...]]
@@ -37,14 +37,14 @@ class TooManyFields(InvalidSchema):
 
 
 def parse_schema(text: str, *, spare_fields: int) -> Schema:
-    """Parse a schema's fields, at most `spare_fields` beyond the room of its text. Raises InvalidSchema."""
+    """Parse a schema's fields, at most `spare_fields` beyond the room in its text. Raises InvalidSchema."""
     try:
         record = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:
         raise InvalidSchema(str(error)) from error
     if not isinstance(record, dict) or record.get("type") != "record":
         raise InvalidSchema("not an object with the type `record`")
-    # Records that name each other grow exponentially, so the number of fields is bounded by the text.
+    # Records that name each other can grow exponentially, so the text's length bounds the number of fields.
     expansion = _Expansion(len(text) // FIELD_CHARS_MIN + spare_fields)
     expansion.add_record(record, "", frozenset())
     records = {path: tuple(paths) for path, paths in expansion.records.items()}
@@ -52,7 +52,7 @@ def parse_schema(text: str, *, spare_fields: int) -> Schema:
 
 
 def describe_type(schema: object, depth: int = 0) -> str:
-    """Return a text such as `long`, `string?` (may be null) or `array<string>`, "" if too deep or unknown."""
+    """Return a text such as `long`, `string?` (nullable) or `array<string>`; "" if too deep or unknown."""
     if depth > DEPTH_MAX:
         return ""
     match schema:
@@ -75,7 +75,7 @@ def describe_type(schema: object, depth: int = 0) -> str:
 
 
 def _describe_union(types: list[str]) -> str:
-    """Return the text of a union: `type?` if one branch is null, `union<a, b>` of several others."""
+    """Return the text of a union: `union<a, b>` of several types, with `?` at the end if it has null."""
     branches = [name for name in types if name != _NULL]
     if not branches:
         return _NULL
@@ -85,7 +85,7 @@ def _describe_union(types: list[str]) -> str:
 
 @dataclass(slots=True)
 class _Expansion:
-    """Fields found so far, and the records that others refer to by name."""
+    """Fields found so far, and the records that other records refer to by name."""
 
     fields_max: int
     types: dict[str, str] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class _Expansion:
             self._add_leaf(path, "record")
 
     def _add_field(self, member: object, parent: str, ancestors: frozenset[int]) -> None:
-        """Add a field, or its records' fields; a record in itself is a plain field. Raises InvalidSchema."""
+        """Add a field, or its records' fields; a recursive record is a plain field. Raises InvalidSchema."""
         if not isinstance(member, dict) or "type" not in member:
             raise InvalidSchema(f"a field of {parent or 'the top'!r} has no name or no type")
         name = member.get("name")
@@ -133,7 +133,7 @@ class _Expansion:
             raise TooManyFields(
                 f"its records name each other, which makes more than {self.fields_max} fields"
             )
-        # An operation may name a record and mean all fields inside it.
+        # An operation may name a record to mean all fields inside it.
         for ancestor in accumulate(path.split("/")[:-1], "{}/{}".format):
             if ancestor in self.records:
                 self.records[ancestor][path] = None

@@ -33,9 +33,10 @@ _KINDS = [kind.value for kind in Kind]
 
 @dataclass(frozen=True, slots=True)
 class StageInput:
-    """Input of an operation: `name`, or `stage.name` if several stages lead to its own.
+    """Input of an operation: `name`, or `stage.name` if several stages lead to its stage.
 
-    With `is_optional`, a name that is no field is left out: an expression may also name other things.
+    With `is_optional`, a name that is not a field is left out, since an expression may also name other
+    things.
     """
 
     name: str
@@ -48,7 +49,7 @@ class StageInput:
 class NameChange:
     """A rule that renames all fields: a function of the name, or `headers` by position.
 
-    `first` is the only field of the input that headers are given to, "" for all.
+    `first` is the only input field to which the headers apply, "" for all.
     """
 
     rename: Callable[[str], str] | None = None
@@ -63,8 +64,9 @@ class StageOperation:
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
     which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
     receive these fields and no others. With `open_prefix`, the operation outputs further fields, whose names
-    depend on data and begin with it. With `reads_all`, its inputs are all fields at that point. `blurred` are
-    words: it changes those that are fields, all fields if none is: from which, is unknown.
+    depend on data and begin with this prefix. With `reads_all`, its inputs are all fields at that point.
+    `blurred` are words that may name fields: the operation changes these fields, or all fields if no word
+    names one, from unknown inputs.
     """
 
     kind: Kind
@@ -85,19 +87,19 @@ class StageOperation:
 
     @property
     def depends_on_fields(self) -> bool:
-        """Whether the fields that reach the stage decide what the operation does."""
+        """Return whether the effect of the operation depends on the fields that reach the stage."""
         has_optional = any(item.is_optional for item in self.inputs)
         is_open = self.open_prefix is not None or self.reads_all or self.blurred is not None
         return has_optional or is_open or self.name_change is not None
 
     @property
     def input_names(self) -> dict[str, None]:
-        """Names of the inputs, each once, in order."""
+        """Return the names of the inputs, each once, in order."""
         return dict.fromkeys(stage_input.name for stage_input in self.inputs)
 
 
 def rename_operation(old: str, new: str, path: str) -> StageOperation:
-    """Return an operation, implied by a plugin, that renames a field; later stages lose the old name."""
+    """Return an operation, implied by a plugin, that renames a field and ends the old name."""
     inputs, outputs = (StageInput(old),), (Field(new),)
     return StageOperation(Kind.TRANSFORM, RENAME, "", path, inputs, outputs, (old,), has_unique_name=False)
 
@@ -106,8 +108,8 @@ def rename_operation(old: str, new: str, path: str) -> StageOperation:
 class StageLint:
     """Problems per field, with the names of operations.
 
-    `unknown_inputs`: operations with an input that nothing provides. `redundant_outputs`: operations whose
-    output is overwritten before any other uses it.
+    `unknown_inputs` lists operations with an input that nothing provides. `redundant_outputs` lists
+    operations whose output is overwritten before any other operation uses it.
     """
 
     unknown_inputs: dict[str, list[str]] = field(default_factory=dict)
@@ -115,10 +117,10 @@ class StageLint:
 
 
 def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
-    """Return the problems of a stage's operations; `is_available` tells whether a field reaches the stage.
+    """Return the problems of a stage's operations; `is_available` returns whether a field reaches the stage.
 
-    An output that nothing uses is not a problem, nor one that is missing in the schema of the stage: joiners
-    create keys and leave them out.
+    An unused output is not a problem, and neither is an output missing from the stage's schema, because
+    joiners create keys and leave them out.
     """
     result = StageLint()
     outputs: set[str] = set()
@@ -138,15 +140,15 @@ def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], 
 
 
 def _add_redundant(result: StageLint, name: str, producers: list[str]) -> None:
-    """Add all producers of a field but the last, whose output is used, to `result.redundant_outputs`."""
+    """Add all producers of a field except the last, whose output is used, to `result.redundant_outputs`."""
     if len(producers) > 1:
         result.redundant_outputs.setdefault(name, []).extend(producers[:-1])
 
 
 def read_operations(stage: Part, namespace: str) -> tuple[StageOperation, ...]:
-    """Read all operations of a stage, then all its mutations; unreadable ones are left out."""
+    """Read all operations of a stage, then all its mutations, leaving out unreadable ones."""
     operations = readable(stage.optional_items("operations"), lambda item: _read_operation(item, namespace))
-    # In this order: reading adds warnings.
+    # Keep this order, since reading adds warnings.
     return (*operations, *readable(stage.optional_items("fieldMutations"), _read_mutation))
 
 
@@ -177,7 +179,7 @@ def _read_operation(part: Part, namespace: str) -> StageOperation:
 
 
 def _read_input(part: Part) -> StageInput:
-    """Read an input: a field, or an object that also has the influence and kind of the input."""
+    """Read an input: a field, or an object with additional influence and kind of the input."""
     if "influence" not in part:
         return StageInput(_read_field(part).name)
     part.with_members("name", "type", "influence", "kind")
@@ -185,7 +187,7 @@ def _read_input(part: Part) -> StageInput:
 
 
 def _read_mutation(part: Part) -> StageOperation | None:
-    """Read a mutation, at most one operation; warn of one without output unless it is a deletion."""
+    """Read a mutation as at most one operation; warn if it has no output and is not a deletion."""
     if not part.with_members(*_MUTATION).is_object:
         return None
     mutation = part.required("mutation")
@@ -207,21 +209,21 @@ def _read_mutation(part: Part) -> StageOperation | None:
         part.path,
         inputs=tuple(map(StageInput, names)),
         outputs=outputs,
-        # A rename ends the old name as a deletion does.
+        # A rename ends the old name like a deletion.
         dropped=names if mutation in (RENAME, DELETE) else (),
         has_unique_name=False,
     )
 
 
 def _read_one_or_many(mutation: Part, name: str) -> Iterator[Field]:
-    """Yield the field in a member such as `inputField`, if present, then those of the list `inputFields`."""
+    """Yield the field in a member such as `inputField`, if present, then the fields of `inputFields`."""
     if name in mutation:
         yield _read_field(mutation.member(name))
     yield from map(_read_field, mutation.items(f"{name}s"))
 
 
 def _read_field(part: Part) -> Field:
-    """Read a field: its name, an object with a name and a schema's type, or JSON text of such an object."""
+    """Read a field: its name, an object with a name and a schema's type, or such an object as JSON text."""
     if isinstance(part.value, str) and part.value.lstrip().startswith("{"):
         part = Part(part.validator, _parse_object(part.value), part.path)
     if not part.is_object:
@@ -229,14 +231,14 @@ def _read_field(part: Part) -> Field:
     part.with_members("name", "type")
     name = part.required("name", bytes_max=NAME_BYTES_MAX)
     type_name = describe_type(part.get("type", ""))
-    # The text of a type can contain names of the document, which the validator checks.
+    # The text of a type may contain names of the document, which the validator checks.
     return Field(name, Part(part.validator, {"type": type_name}, part.path).optional("type"))
 
 
 def _parse_object(text: str) -> object:
-    """Return the JSON object of a text, else the text: a field name may begin with a brace."""
+    """Return the JSON object of a text, else the text itself, since a field name may begin with a brace."""
     try:
-        # surrogatepass: half of a pair is for the validator to report, not an exception here.
+        # With surrogatepass, a lone surrogate does not raise here, but is reported by the validator.
         value = strict_json.parse(text.encode(errors="surrogatepass"))
     except UnreadableDocument:
         return text

@@ -1,7 +1,7 @@
 """Recipes of Wrangler: each directive as operations on columns.
 
-The syntax is that of the directives' documentation (https://github.com/data-integrations/wrangler), with
-columns as `:name` or, in older recipes, as `name`.
+The syntax follows the documentation of directives (https://github.com/data-integrations/wrangler). Columns
+are written `:name` or, in older recipes, `name`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DERIVED = {
     **dict.fromkeys(("diff-date", "merge"), ((0, 1), 2)),
     **dict.fromkeys(("text-distance", "text-metric"), ((1, 2), 3)),
 }
-"""Positions of the columns that a directive reads, and that of the column it makes."""
+"""Positions of the columns that a directive reads, and of the column it makes."""
 
 _SUFFIXES = {
     "parse-as-date": ("_1",),
@@ -40,23 +40,23 @@ _SUFFIXES = {
     "split-url": ("_protocol", "_authority", "_host", "_port", "_path", "_filename", "_query"),
     "stemming-tokenize": ("_porter",),
 }
-"""Ends of the names of the columns that a directive makes of one column."""
+"""Suffixes of the columns that a directive makes from one column."""
 
 _NUMBERED = {
     *("parse-as-csv", "parse-as-json", "parse-as-fixed-length", "split-to-columns"),
     *("extract-regex-groups", "parse-as-hl7", "parse-as-xml", "parse-xml-to-json"),
     "table-lookup",
 }
-"""Directives that make columns whose names begin with that of the parsed column and `_`."""
+"""Directives that make columns whose names begin with the parsed column's name and `_`."""
 _ANY_NAMES = {"parse-as-avro", "parse-as-avro-file", "parse-as-excel", "parse-as-log", "parse-as-protobuf"}
-"""Directives that make columns of any names."""
+"""Directives that make columns with any names."""
 
 _ROWS_ONLY = {
     *("fail", "filter-by-regex", "filter-empty-or-null", "filter-row", "filter-row-if-false"),
     *("filter-row-if-matched", "filter-row-if-not-matched", "filter-row-if-true", "filter-rows-on"),
     *("increment-variable", "send-to-error", "send-to-error-and-continue", "set-variable"),
 }
-"""Directives that change no column: which rows there are, and variables."""
+"""Directives that change no column, but only rows or variables."""
 
 _SEGMENT = re.compile(rf"{QUOTED}|[;{{}}]|[^;{{}}'\"]+")
 _WORD = re.compile(rf"{QUOTED}|[^\s,]+")
@@ -64,7 +64,7 @@ _SED = re.compile(r"s(?P<bar>[/|#])(?P<old>\^?[\w .-]+\$?)(?P=bar)(?P<new>[\w -]
 
 
 def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the operations of a recipe; directives on rows have none. Raises NotImplied for an empty one."""
+    """Yield the operations of a recipe, without directives on rows. Raises NotImplied for an empty recipe."""
     directives = list(_directives(properties.text("directives")))
     if not directives:
         raise NotImplied("without `directives`")
@@ -82,13 +82,13 @@ def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
-    """Yield the verb of each directive, its words without quotes and colons, and the text behind the verb."""
+    """Yield the verb of each directive, its words without quotes and colons, and the text after the verb."""
     for line in map(str.strip, deadline.watched(recipe.splitlines())):
         if line[:1] in ("", "#", "/"):
             continue
         for text in deadline.watched(_split(line)):
             verb, _, rest = text.strip().partition(" ")
-            # The older names of two directives have two words.
+            # Older forms of two directives consist of two words.
             if verb == "set" and rest.split(" ")[0] in ("column", "columns"):
                 kind, _, rest = rest.partition(" ")
                 verb = "set-column" if kind == "column" else "set-headers"
@@ -98,7 +98,7 @@ def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
 
 
 def _split(line: str) -> Iterator[str]:
-    """Yield the parts of a line between the `;` that are outside of quotes and braces."""
+    """Yield the parts of a line between `;` outside quotes and braces."""
     segments: list[str] = []
     depth = 0
     for segment in _SEGMENT.findall(line):
@@ -112,7 +112,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
-    """Yield the operations of a directive, of an unknown one what it may change."""
+    """Yield the operations of a directive; an unknown directive changes whatever it may change."""
     match verb, len(words):
         case "drop", count if count:
             yield from map(properties.drop, words)
@@ -121,7 +121,7 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
         case "rename", 2:
             yield properties.rename(*words)
         case "swap", 2:
-            # Through a name that no column has: each gets the values that the other had.
+            # Rename through a name that no column has, so that the columns exchange their values.
             (first, second), between = words, f"{words[0]} in {verb}"
             yield from starmap(properties.rename, ((first, between), (second, first), (between, second)))
         case "flatten", count if count:
@@ -138,7 +138,7 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
 
 
 def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation | None:
-    """Return the single operation of a directive, or None for an unknown one."""
+    """Return the only operation of a directive, or None if the directive is unknown."""
     if verb in _DERIVED and len(words) > _DERIVED[verb][1]:
         sources, target = _DERIVED[verb]
         inputs = [StageInput(words[source]) for source in sources]
@@ -160,7 +160,7 @@ def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> Stag
 
 
 def _set_column(properties: Properties, column: str, text: str, variables: set[str]) -> StageOperation:
-    """Return the assignment of an expression: each column that it names is an input."""
+    """Return the assignment of an expression, with each column that it names as an input."""
     expression = text.split(None, 1)[-1].strip().removeprefix("exp:")
     names = [name for name in expression_names(expression) if name not in variables]
     inputs = [StageInput(name, is_optional=True) for name in names]
@@ -168,7 +168,7 @@ def _set_column(properties: Properties, column: str, text: str, variables: set[s
 
 
 def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | None:
-    """Return how a directive renames every column, or None for another directive. Raises NotImplied."""
+    """Return how a directive renames every column, or None for other directives. Raises NotImplied."""
     if verb == "cleanse-column-names":
         return lambda name: re.sub(r"[^a-z0-9_]", "_", name.strip().lower())
     if verb == "change-column-case":
@@ -182,7 +182,7 @@ def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | 
 
 
 def _replacement(old: str, new: str) -> Callable[[str], str]:
-    """Return a function that replaces `old` in names: only at the start after `^`, at the end before `$`.
+    """Return a function that replaces `old` in names, only at the start after `^` or at the end before `$`.
 
     Raises NotImplied for other patterns.
     """

@@ -1,4 +1,4 @@
-"""DataHub: metadata change proposals to runs and dataset metadata, urns to datasets and back."""
+"""DataHub: from metadata change proposals to runs and dataset metadata, and between urns and datasets."""
 
 from fll_hbase.sources.datahub.aspect_counters import AspectCount, AspectCounters, AspectOutcome
 from fll_hbase.sources.datahub.envelopes import MessageFormat

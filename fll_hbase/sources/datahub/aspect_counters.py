@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class AspectOutcome(Enum):
-    """Outcome of a proposal: recorded as a run, stored in the catalogue, counted only, or a removal."""
+    """Outcome of a proposal: recorded as a run, stored in the catalogue, only counted, or a removal."""
 
     RECORDED = "recorded"
     DESCRIBED = "described"
@@ -18,7 +18,7 @@ class AspectOutcome(Enum):
 
 
 class AspectCount(NamedTuple):
-    """Key of a counter; the aspect is empty for the deletion of a whole entity."""
+    """Key of a counter; the aspect is empty for a deletion of a whole entity."""
 
     urn: str
     aspect: str
@@ -33,9 +33,9 @@ class AspectCounters:
         self._lock = threading.Lock()
 
     def add(self, counted: Counter[AspectCount]) -> None:
-        """Add the counts of one message; the urns are not counted apart."""
+        """Add the counts of one message, without separating urns."""
         with self._lock:
-            # `+=` reads and writes, so two threads without the lock could lose a count.
+            # `+=` reads and then writes, so two threads without the lock could lose a count.
             for key, number in counted.items():
                 self._totals[key.aspect, key.outcome] += number
 

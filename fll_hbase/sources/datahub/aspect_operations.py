@@ -1,6 +1,6 @@
-"""Aspect lineage to operations: READs, a TRANSFORM per derived field, WRITEs; deterministic.
+"""From aspect lineage to operations, deterministically: READs, a TRANSFORM per derived field, WRITEs.
 
-Names of operations contain datasets and fields, never positions in the aspect, and all lists are sorted, so
+Names of operations contain datasets and fields, never positions in the aspect, and all lists are sorted. So
 equal lineage has equal checksums in every envelope and order.
 """
 
@@ -15,22 +15,22 @@ from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation
 
-# A derivation may have hundreds of outputs; the name only has to be recognised by a reader.
+# A derivation may have hundreds of outputs, but its name only has to be recognisable to a reader.
 NAMED_FIELDS_MAX = 3
 
 
 def build_operations(
     edges: AspectLineage, *, dataset: Dataset
 ) -> tuple[tuple[Operation, ...], dict[str, float]]:
-    """Return the operations of aspect lineage, and the confidence of each TRANSFORM below 1.0, by name.
+    """Return the operations of aspect lineage, and by name the confidence of each TRANSFORM below 1.0.
 
     `dataset` is the owner of the aspect, NOWHERE for a job. A field that keeps its name, without a named
-    operation, is an input of the WRITE directly from the READ.
+    operation, goes directly from the READ into the inputs of the WRITE.
     """
     flow = _Flow(dataset)
     derivations = [entry for entry in edges.derivations if entry.downstreams]
     reads = _reads(edges, flow.names)
-    # A dataset may have two READs; inputs refer to the one that outputs fields.
+    # A dataset may have two READs; inputs refer to the READ that outputs fields.
     flow.reads = {read.source: read.name for read in reads if read.outputs}
     for derivation in deadline.watched(derivations):
         flow.derive(derivation)
@@ -54,10 +54,10 @@ def build_operations(
 
 
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
-    """Build the READs, sorted by dataset, those with fields first.
+    """Build the READs, sorted by dataset, first the READs with fields.
 
-    A dataset with used fields has a READ of these fields, sorted. One without known fields, or that is also
-    used as a whole, has a READ without fields: a dataset may have both.
+    A dataset with used fields has a READ with these fields, sorted. A dataset without known fields, or that
+    is also used as a whole, has a READ without fields. So a dataset may have both.
     """
     used: dict[Dataset, set[str]] = {}
     blind: set[Dataset] = set(edges.sources)
@@ -77,7 +77,7 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
     ]
     without_fields = sorted(dataset for dataset in blind if dataset not in used or dataset in whole_datasets)
     for dataset in deadline.watched(without_fields):
-        # Used by fields and as a whole: only a READ without fields keeps it related with unknown fields.
+        # Used by fields and as a whole: only a READ without fields records the relation with unknown fields.
         name = names.assign(f"read {dataset} as a whole" if dataset in used else f"read {dataset}")
         reads.append(Read(name, "", dataset, "", ()))
     return reads
@@ -97,7 +97,7 @@ class _Flow:
     def derive(self, derivation: Derivation) -> None:
         """Add the inputs of the WRITEs for one derivation, and its TRANSFORM unless it is a plain copy.
 
-        A derivation from whole datasets only adds nothing. The READs must be in `reads` before.
+        A derivation only from whole datasets adds nothing. The READs must already be in `reads`.
         """
         if derivation.dataset_upstreams and not derivation.upstreams:
             return
@@ -115,17 +115,17 @@ class _Flow:
         self.transforms.append(Transform(name, derivation.operation, inputs, outputs))
         for downstream in derivation.downstreams:
             self._write(downstream, [InputField(name, downstream.name)])
-        # 1 is DataHub's default and not worth storing with every run.
+        # DataHub's default is 1, which is not worth storing with every run.
         if derivation.confidence < 1:
             self.confidences[name] = derivation.confidence
 
     def _write(self, downstream: DatasetField, inputs: Sequence[InputField]) -> None:
-        """Add inputs of the WRITE of the dataset of `downstream`."""
+        """Add inputs to the WRITE of the dataset of `downstream`."""
         self.written.setdefault(downstream.dataset, []).extend(inputs)
 
 
 def _is_copy(derivation: Derivation) -> bool:
-    """Return whether a certain derivation without operation copies into one field of the same name."""
+    """Return whether a derivation is a certain copy, without operation, into one field of the same name."""
     names = {endpoint.name for endpoint in (*derivation.upstreams, *derivation.downstreams)}
     # A copy with an operation or a confidence needs a TRANSFORM to carry it.
     plain = not derivation.operation and derivation.confidence == 1
@@ -133,7 +133,7 @@ def _is_copy(derivation: Derivation) -> bool:
 
 
 def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset) -> str:
-    """Summarise derived fields: names, with their dataset if it is not the program's."""
+    """Return the names of derived fields as a text, with their dataset if it is not the program's."""
     names = [
         downstream.name if downstream.dataset == dataset else f"{downstream.dataset}.{downstream.name}"
         for downstream in downstreams
@@ -147,7 +147,7 @@ def _inputs(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
     """Return the distinct inputs, sorted by name, origin and influence."""
     return tuple(
         sorted(
-            # Sorted, since a set has no stable order and the checksum depends on it.
+            # A set has no stable order, and the checksum depends on the order.
             set(inputs),
             key=lambda input_field: (input_field.name, input_field.origin, input_field.influence.value),
         )

@@ -1,4 +1,4 @@
-"""Aspects returned to DataHub's clients, built from the catalogue."""
+"""Aspects for responses to DataHub's clients, built from the catalogue."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def key(dataset: Dataset) -> dict[str, Any]:
 
 
 def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
-    """Return the `schemaMetadata` aspect with native types; DataHub's own types are not stored."""
+    """Return the `schemaMetadata` aspect with native types; the catalogue does not store DataHub's types."""
     data = {
         "schemaName": dataset.name,
         "platform": f"urn:li:dataPlatform:{urns.platform_and_environment(dataset.namespace)[0]}",
-        # The class requires version, hash, platformSchema and a type of each field. None of them is stored.
+        # The class requires version, hash, platformSchema and a type of each field, which are not stored.
         "version": 0,
         "hash": "",
         "platformSchema": {"com.linkedin.schema.Schemaless": {}},
@@ -41,5 +41,5 @@ def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
 
 
 def _aspect(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Return an aspect under the name of its class, `kind`, with version 0, as DataHub's API returns it."""
+    """Return an aspect by the name of its class, `kind`, with version 0, as DataHub's API returns it."""
     return {"version": 0, "aspect": {kind: data}}

@@ -1,7 +1,7 @@
 """Envelopes of DataHub messages, unwrapped to proposals of one aspect each.
 
-The emitter sends `ingestProposal` and `ingestProposalBatch` in its older protocol, entities in its newer one,
-and snapshots in metadata change events; files contain proposals and events.
+The emitter's older protocol sends `ingestProposal` and `ingestProposalBatch`, its newer protocol sends
+entities, and metadata change events contain snapshots. Files contain proposals and events.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
 class MessageFormat(Enum):
-    """Envelope of a message, which its route determines."""
+    """Envelope of a message, determined by its route."""
 
     PROPOSAL = "ingestProposal"
     PROPOSALS = "ingestProposalBatch"
@@ -36,7 +36,7 @@ class MessageFormat(Enum):
 
 
 def _proposal(document: Part) -> Iterator[Proposal]:
-    """Yield the proposal in the member `proposal` of an object; an error if it is missing."""
+    """Yield the proposal in the member `proposal` of an object; add an error if it is missing."""
     data = without_nulls(document)
     if "proposal" not in data:
         data.error("missing", "proposal")
@@ -45,15 +45,15 @@ def _proposal(document: Part) -> Iterator[Proposal]:
 
 
 def _proposals(document: Part) -> Iterator[Proposal]:
-    """Yield the proposals in an object with the list `proposals`. One that cannot be read is refused."""
+    """Yield the proposals in an object with the list `proposals`; refuse unreadable proposals."""
     for item in without_nulls(document).items("proposals", required=True):
         yield from _readable(item, _change)
 
 
 def _readable(part: Part, read: _Reader) -> Iterator[Proposal]:
-    """Yield the proposals of one of several parts of a message. One that cannot be read is refused."""
+    """Yield the proposals in one of several parts of a message; refuse an unreadable part."""
     errors_before = part.validator.errors.count
-    # As a list: errors of the envelope are known before the first aspect is read.
+    # Collect them in a list, since errors of the envelope must be known before the first aspect is read.
     listed = list(read(part))
     if not part.validator.refuse(errors_before=errors_before):
         yield from listed
@@ -61,7 +61,7 @@ def _readable(part: Part, read: _Reader) -> Iterator[Proposal]:
 
 def _unescaped(proposal: Part) -> Part:
     """Return the proposal with escapes such as `\\u00e9` in its urn decoded."""
-    # The emitter escapes every text of a single proposal, and corrupts characters beyond U+FFFF.
+    # The emitter escapes every text of a single proposal, which corrupts characters beyond U+FFFF.
     urn = proposal.get("entityUrn")
     if not isinstance(urn, str):
         return proposal
@@ -70,14 +70,14 @@ def _unescaped(proposal: Part) -> Part:
 
 
 def _change(item: Part) -> Iterator[Proposal]:
-    """Yield the proposal of a `MetadataChangeProposal`. Without `aspect` an error, but for a DELETE."""
+    """Yield the proposal of a `MetadataChangeProposal`, which requires `aspect` unless it is a DELETE."""
     data = without_nulls(item)
     if not data.is_object:
         return
     urn = data.required("entityUrn", bytes_max=NAME_BYTES_MAX)
     change = data.choice("changeType", _CHANGES, UPSERT)
     observed_ms = _observed_ms(data)
-    # A deletion of a whole entity names no aspect.
+    # A deletion of a whole entity has no aspect.
     is_deletion = change == DELETE
     aspect = data.optional("aspectName") if is_deletion else data.required("aspectName")
     value = data.member("aspect")
@@ -85,17 +85,17 @@ def _change(item: Part) -> Iterator[Proposal]:
         holder = without_nulls(value)
         if not holder.is_object:
             return
-        # Files have the aspect as an object, the emitter's routes as JSON in a string.
+        # Files have the aspect as an object, the emitter's routes have it as JSON in a string.
         value = holder.member("json") if "json" in holder else _parse_aspect(holder)
     yield Proposal(urn, aspect, change, value, data.path_of("entityUrn"), observed_ms)
 
 
 def _parse_aspect(holder: Part) -> Part:
-    """Parse the JSON text in the `value` of an aspect; {} with errors if it is unreadable."""
+    """Parse the JSON text in the `value` of an aspect, or return {} with errors if it is unreadable."""
     errors_before = holder.validator.errors.count
     text = holder.required("value")
     parsed: object = {}
-    # The error is reported; parsing the placeholder would add a false one.
+    # The error is already reported, and parsing the placeholder would add a false error.
     if holder.validator.errors.count == errors_before:
         try:
             parsed = strict_json.parse_with_halves(text.encode())
@@ -106,7 +106,7 @@ def _parse_aspect(holder: Part) -> Part:
 
 
 def _one_or_several(document: Part) -> Iterator[Part]:
-    """Return the items of an array, or else the document itself as the only item."""
+    """Yield the items of an array, or the document itself as the only item."""
     return document.listed() if isinstance(document.value, list) else iter([document])
 
 
@@ -117,7 +117,7 @@ def _entities(change: str, document: Part) -> Iterator[Proposal]:
 
 
 def _entity(change: str, item: Part) -> Iterator[Proposal]:
-    """Yield a proposal for each aspect of an entity. One without a `value` is left out with a warning."""
+    """Yield a proposal for each aspect of an entity; leave out an aspect without `value`, with a warning."""
     data = without_nulls(item)
     if not data.is_object:
         return
@@ -133,9 +133,9 @@ def _entity(change: str, item: Part) -> Iterator[Proposal]:
 
 
 def _snapshots(document: Part) -> Iterator[Proposal]:
-    """Yield the aspects of the snapshots in the list `entities`. One that cannot be read is refused."""
+    """Yield the aspects of the snapshots in the list `entities`; refuse unreadable snapshots."""
     data = without_nulls(document)
-    # An array parallel to `entities`, which may be shorter.
+    # This array is parallel to `entities`, but may be shorter.
     metadata = chain((item.value for item in data.optional_items("systemMetadata")), repeat(None))
     for item, system in zip(data.items("entities", required=True), metadata, strict=False):
         snapshot = Part(item.validator, {"entity": item.value, "systemMetadata": system}, item.path)
@@ -143,7 +143,7 @@ def _snapshots(document: Part) -> Iterator[Proposal]:
 
 
 def _snapshot(document: Part) -> Iterator[Proposal]:
-    """Yield the aspects of the snapshot in `entity`, observed when `systemMetadata` says."""
+    """Yield the aspects of the snapshot in `entity`, with the time in `systemMetadata`."""
     data = without_nulls(document)
     if data.is_object:
         entity = without_nulls(data.member("entity"))
@@ -151,7 +151,7 @@ def _snapshot(document: Part) -> Iterator[Proposal]:
 
 
 def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
-    """Yield the aspects of a snapshot, whose member name is its class; errors for other shapes."""
+    """Yield the aspects of a snapshot, whose member name is its class; add errors for other shapes."""
     if len(snapshots.members) != 1:
         snapshots.error("must hold one snapshot under the name of its class")
     for _, snapshot in snapshots.member_parts():
@@ -161,7 +161,8 @@ def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
         urn = data.required("urn", bytes_max=NAME_BYTES_MAX)
         for item in data.items("aspects"):
             for kind, value in without_nulls(item).member_parts():
-                # Snapshots name a class, `com.linkedin.dataset.UpstreamLineage`, proposals the aspect.
+                # Snapshots name a class, `com.linkedin.dataset.UpstreamLineage`, but proposals name the
+                # aspect.
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
                 yield Proposal(urn, aspect, UPSERT, value, data.path_of("urn"), observed_ms)
@@ -169,7 +170,7 @@ def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
 
 def _file(document: Part) -> Iterator[Proposal]:
     """Yield the proposals of a file: output of the query parser, or one or several items."""
-    # Before the other forms: its output is a list, too.
+    # Check this form first, since its output is a list, too.
     if query_parser.is_query_parser_output(document.value):
         yield from query_parser.proposals(document)
         return
@@ -178,7 +179,7 @@ def _file(document: Part) -> Iterator[Proposal]:
 
 
 def _file_item(item: Part) -> Iterator[Proposal]:
-    """Yield the proposals of a change proposal, change event or entity in a file, else an error."""
+    """Yield the proposals of a change proposal, change event or entity in a file, or add an error."""
     data = without_nulls(item)
     if "proposedSnapshot" in data:
         yield from _aspects(without_nulls(data.member("proposedSnapshot")), _observed_ms(data))
@@ -208,4 +209,4 @@ READERS: dict[MessageFormat, _Reader] = {
     MessageFormat.SNAPSHOTS: _snapshots,
     MessageFormat.FILE: _file,
 }
-"""By format, what yields the proposals of a message in order; errors are added as they are reached."""
+"""Functions, by format, that yield the proposals of a message in order and add errors as they reach them."""

@@ -1,7 +1,8 @@
 """JSON patches of lineage aspects: the edges that a patch adds, as an aspect.
 
-The path of one edge is `/upstreams/<urn>`, that of all edges `/upstreams`, and that of a fine-grained entry
-`/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. Removals are counted only.
+`/upstreams/<urn>` is the path of one edge, and `/upstreams` the path of all edges. A fine-grained entry has
+the path `/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. Removals are only
+counted.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _KEY_MEMBERS = {
     "outputDatasetFields": "destinationUrn",
     "fields": "fieldPath",
 }
-"""By list, the member of an edge whose value is the key in the path."""
+"""By list, the member of an edge that has the key in the path as its value."""
 
-# Lists of plain urns, which edges replaced in later versions of DataHub.
+# Lists of plain urns, which later versions of DataHub replaced by edges.
 _BARE = ("inputDatasets", "outputDatasets")
 _NONE = "NONE"
 
@@ -45,10 +46,10 @@ def apply_patch(part: Part) -> tuple[Part, int]:
         operation = item.readable(_operation)
         if operation is None:
             continue
-        # An edge that is moved or copied is the one that its new path names.
+        # A moved or copied edge is the edge that its new path names.
         if operation.kind in _ADDS:
             item.readable(partial(_add_edges, aspect, operation))
-        # Removed lineage was valid until now, and queries of earlier windows still return it.
+        # Removed lineage was valid before, and queries of earlier windows still return it.
         removals += operation.kind in _REMOVES
     return Part(part.validator, aspect, part.path), removals
 
@@ -56,7 +57,7 @@ def apply_patch(part: Part) -> tuple[Part, int]:
 class _Operation(NamedTuple):
     """A patch operation: its kind, the unescaped steps of its path, and its value.
 
-    Without steps, the path is that of the whole document.
+    A path without steps is the path of the whole document.
     """
 
     kind: str
@@ -70,15 +71,15 @@ def _operation(item: Part) -> _Operation:
     # The path of the whole document is empty, which `required` would refuse.
     path = data.optional("path") if "path" in data else data.required("path")
     kind = data.choice("op", (*_ADDS, "remove", "test"), "")
-    # RFC 6901 requires this order: otherwise `~01` would become a slash.
+    # RFC 6901 requires this order; the reverse would turn `~01` into a slash.
     steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
     return _Operation(kind, steps, data.get("value"))
 
 
 def _add_edges(aspect: dict[str, Any], operation: _Operation, item: Part) -> None:
-    """Append what an operation adds or replaces to the lists of `aspect`; `description` is replaced.
+    """Append what an operation adds or replaces to the lists of `aspect`; replace `description`.
 
-    One whose path leads to no list of edges is ignored.
+    An operation is ignored if its path does not lead to a list of edges.
     """
     steps, value = operation.steps, operation.value
     name, keys = steps[0] if steps else "", steps[1:]
@@ -101,7 +102,7 @@ def _add_edges(aspect: dict[str, Any], operation: _Operation, item: Part) -> Non
 
 
 def _add_fine_grained(aspect: dict[str, Any], keys: list[str], value: object, item: Part) -> None:
-    """Append the entry that the four keys of a path describe; any other number of keys adds an error."""
+    """Append the entry described by the four keys of a path; add an error for any other number of keys."""
     if len(keys) != 4:
         path_form = f"/{FINE_GRAINED}/<operation>/<downstream>/<query>/<upstream>"
         item.error(f"must be {path_form}", "path")

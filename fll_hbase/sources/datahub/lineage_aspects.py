@@ -28,7 +28,7 @@ def upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
     derivations = _derivations(data)
     sources = frozenset(source for source, _ in upstreams)
     return AspectLineage(
-        # An aspect without lineage has no destination either, so that it is no run.
+        # An aspect without lineage gets no destination, so that it does not become a run.
         sources=sources,
         destinations=frozenset([dataset] if sources or derivations else []),
         derivations=derivations,
@@ -38,10 +38,10 @@ def upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
 
 
 def _readable_upstreams(data: Part) -> list[tuple[Dataset, Part]]:
-    """Return the upstreams whose dataset can be read, each with its members; warn of the others."""
+    """Return the upstreams with a readable dataset, each with its members; warn of the others."""
 
     def read(item: Part) -> tuple[Dataset, Part]:
-        """Return an upstream; adds errors for an invalid dataset."""
+        """Return an upstream; add errors for an invalid dataset."""
         members = without_nulls(item)
         return read_dataset_member(members, "dataset"), members
 
@@ -49,7 +49,7 @@ def _readable_upstreams(data: Part) -> list[tuple[Dataset, Part]]:
 
 
 def input_fields(aspect: Part, chart: Dataset) -> AspectLineage:
-    """Read `inputFields` of a chart: the fields of datasets that it shows, each under its name there."""
+    """Read `inputFields` of a chart: the dataset fields that it shows, each under its name in the chart."""
 
     def read(item: Part) -> Derivation:
         """Return the derivation of one field of the chart from a field of a dataset."""
@@ -69,7 +69,7 @@ def input_fields(aspect: Part, chart: Dataset) -> AspectLineage:
 
 
 def fine_grain_upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
-    """Read `fineGrainUpstreamLineage`, the aspect as first proposed: upstreams with pairs of field paths."""
+    """Read `fineGrainUpstreamLineage`, the first form of the aspect: upstreams with pairs of field paths."""
     upstreams = _readable_upstreams(without_nulls(aspect))
     sources = {source for source, _ in upstreams}
     constraints: set[DatasetField] = set()
@@ -88,7 +88,7 @@ def fine_grain_upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage
             return DatasetField(source, schema_paths.field_name(item.name()))
 
         pairs += readable(upstream.optional_items("fields"), read_pair)
-        # Constraints decide which rows are written: indirect inputs of the WRITE, of no single field.
+        # Constraints decide which rows are written, so they are indirect inputs of the whole WRITE.
         constraints.update(readable(upstream.optional_items("constraints"), read_constraint))
     return AspectLineage(
         sources=frozenset(sources),
@@ -116,7 +116,7 @@ def data_job_input_output(aspect: Part) -> AspectLineage:
 
 
 def process_instance_datasets(aspect: Part, name: str) -> frozenset[Dataset]:
-    """Return what a run, `dataProcessInstance`, has as `name`: `input` or `output`."""
+    """Return the datasets in the `input` or `output` (`name`) of a run, a `dataProcessInstance`."""
     data = without_nulls(aspect)
     edges = _edges(data, f"{name}Edges")
     return frozenset(
@@ -154,7 +154,7 @@ def _read_field_set(data: Part, name: str) -> _FieldSet:
 
 
 def _derivations(data: Part) -> tuple[Derivation, ...]:
-    """Return the fine-grained entries, sorted and merged, without empty and (warned) unreadable ones."""
+    """Return the fine-grained entries, sorted and merged, without empty or (warned) unreadable entries."""
     entries = list(readable(data.optional_items("fineGrainedLineages"), _derivation))
     return merge_entries(
         entry for entry in entries if entry.downstreams or entry.upstreams or entry.dataset_upstreams
@@ -162,7 +162,7 @@ def _derivations(data: Part) -> tuple[Derivation, ...]:
 
 
 def _derivation(item: Part) -> Derivation:
-    """Read a fine-grained entry; of its downstreams only fields count."""
+    """Read a fine-grained entry, with only the fields among its downstreams."""
     data = without_nulls(item)
     upstreams = _readable_urns(data, "upstreams")
     downstreams = _readable_urns(data, "downstreams")
@@ -177,24 +177,24 @@ def _derivation(item: Part) -> Derivation:
 
 
 def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
-    """Return the fields and datasets of a list. It is an error if none of its items can be read."""
+    """Return the fields and datasets of a list; add an error if all of its items are unreadable."""
 
     def read(urn: Part) -> DatasetField | Dataset:
-        """Return the field of a schemaField urn, else the dataset; adds an error for an invalid urn."""
+        """Return the field of a schemaField urn, or else the dataset; add an error for an invalid urn."""
         # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
         if name == "downstreams" or (isinstance(urn.value, str) and urn.value.startswith(_FIELD_URN)):
             return read_field(urn)
         return read_dataset(urn)
 
     listed: list[DatasetField | Dataset] = list(readable(data.optional_items(name), read))
-    # Without any upstream, the entry would say that the field is generated.
+    # An entry without any upstream would mean that the field is generated.
     if data.get(name) not in (None, []) and not listed:
         data.error("no entry can be read", name)
     return listed
 
 
 def _confidence(data: Part) -> float:
-    """Return the confidence of an entry, 0 to 1; 1 if it is absent, or with a warning if it is invalid."""
+    """Return the confidence of an entry, 0 to 1; absent is 1, and so is invalid, with a warning."""
     value = data.get("confidenceScore", 1.0)
     # True is an int in Python.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
@@ -204,7 +204,7 @@ def _confidence(data: Part) -> float:
 
 
 def _edges(data: Part, name: str) -> Iterator[Part]:
-    """Yield edges: objects, or bare urns as objects; warn of other values."""
+    """Yield edges, and bare urns as edges; warn of other values."""
     for item in data.optional_items(name):
         if isinstance(item.value, str):
             yield Part(item.validator, {"destinationUrn": item.value}, item.path)
@@ -215,7 +215,7 @@ def _edges(data: Part, name: str) -> Iterator[Part]:
 
 
 def _path(pair: Part, name: str) -> str:
-    """Return the field name of a required member that is a field path; `?` with an error if it is invalid."""
+    """Return the field name of a required member with a field path; `?` with an error if invalid."""
     field_name = schema_paths.field_name(pair.required(name))
     return pair.validator.name(field_name, pair.path_of(name), bytes_max=NAME_BYTES_MAX)
 
@@ -230,8 +230,8 @@ def _newest_ms(holders: list[Part]) -> int:
     """Return the newest audit stamp of all these objects, in ms since 1970, or 0 if none is set."""
 
     def read(stamp: Part) -> int:
-        """Return the time of a stamp, or 0 if it is not set, or with an error if invalid."""
-        # DataHub's own classes write 0 for a stamp that is not set.
+        """Return the time of a stamp, 0 if it is unset, or 0 with an error if it is invalid."""
+        # DataHub's own classes write 0 for an unset stamp.
         is_set = without_nulls(stamp).get("time", 0) != 0
         return stamp.integer("time", below=START_LIMIT_MS) if is_set else 0
 

@@ -14,10 +14,10 @@ _T = TypeVar("_T", Dataset, DatasetField)
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One fine-grained entry: each of `downstreams` is derived from all `upstreams` and `dataset_upstreams`.
+    """One fine-grained entry: each of `downstreams` derives from all `upstreams` and `dataset_upstreams`.
 
     `dataset_upstreams` are datasets without a field. All three are sorted and without duplicates.
-    `operation` and `query` are empty if the entry has none; `confidence` is from 0 to 1.
+    `operation` and `query` are empty if the entry lacks them; `confidence` is from 0 to 1.
     """
 
     downstreams: tuple[DatasetField, ...]
@@ -32,8 +32,8 @@ class Derivation:
 class AspectLineage:
     """The lineage of one aspect, independent of the order in its arrays.
 
-    `fields` are fields read or written whose derivation is unknown. `constraints` are fields that decided
-    which rows every destination has. `newest_ms` is the newest audit stamp in ms since 1970, else 0.
+    `fields` are fields read or written with unknown derivation. `constraints` are fields that decide which
+    rows every destination gets. `newest_ms` is the newest audit stamp in ms since 1970, or 0 without one.
     """
 
     sources: frozenset[Dataset]
@@ -46,15 +46,15 @@ class AspectLineage:
 
     @property
     def empty(self) -> bool:
-        """Whether the aspect has neither datasets nor derivations."""
+        """Return whether the aspect has neither datasets nor derivations."""
         return not (self.sources or self.destinations or self.derivations)
 
 
 def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
-    """Sort entries, and merge those with equal downstreams, operation and query."""
+    """Sort entries, and merge entries with equal downstreams, operation and query."""
     grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
     for each_of in deadline.watched(derivations):
-        # A patch adds the upstreams of one derivation one by one.
+        # A patch has a separate entry for each upstream of a derivation.
         key = each_of.downstreams, each_of.operation, each_of.query
         grouped.setdefault(key, []).append(each_of)
     return tuple(
@@ -70,7 +70,7 @@ def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
 
 
 def respell(lineage: AspectLineage, spelled: Callable[[DatasetField], DatasetField]) -> AspectLineage:
-    """Return a lineage with each field as `spelled` has it; entries that become equal are merged."""
+    """Return a lineage with each field spelled by `spelled`; merge entries that become equal."""
     return replace(
         lineage,
         derivations=merge_entries(

@@ -1,6 +1,6 @@
-"""Messages of DataHub clients to runs, dataset metadata and counts.
+"""From messages of DataHub clients to runs, dataset metadata and counts.
 
-DataHub stores the last state of an aspect; here each lineage proposal is a run, so that history is preserved.
+DataHub stores the last state of an aspect. Here each lineage proposal is a run, so that history is preserved.
 A run starts at the newest audit stamp in the aspect, else at `lastObserved`, else now.
 """
 
@@ -44,7 +44,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 TYPE = "DATAHUB"
 LOOKED_UP_MAX = 1_000
-"""Datasets of a message whose fields are looked up; docs/record/datahub.md states it."""
+"""Datasets of a message whose fields are looked up; stated in docs/record/datahub.md."""
 _DATASET = "urn:li:dataset:"
 
 
@@ -52,7 +52,7 @@ _DATASET = "urn:li:dataset:"
 class ParsedMessage:
     """A parsed message; `counted` includes every proposal, also those that are only counted.
 
-    `warnings` are of parts that are left out, `refused` the errors of whole proposals that cannot be read.
+    `warnings` are about parts that are left out. `refused` has the errors of unreadable proposals.
     """
 
     runs: tuple[RecordedRun | IncomingEvent, ...]
@@ -67,11 +67,11 @@ def read(
 ) -> ParsedMessage:
     """Parse a message; `now_ms` is the start of runs without a time, in ms since 1970.
 
-    Lineage that spells a field in another case than its schema, in `columns` or before it in the message,
-    is that of the field of the schema.
+    A field whose spelling differs in case from its dataset's schema is that schema's field. The schema comes
+    from `columns` or from earlier proposals of the message.
 
-    Of a proposal, the parts that cannot be read are left out with a warning. One that cannot be read at all
-    is refused, and costs no other. Raises UnreadableDocument with every error of the envelope, and if no
+    Unreadable parts of a proposal are left out with a warning. A proposal that is unreadable as a whole is
+    refused without affecting others. Raises UnreadableDocument with every error of the envelope, and if no
     proposal can be read.
     """
     validator = Validator()
@@ -91,7 +91,7 @@ def read(
 
 @dataclass(slots=True)
 class _MessageCollector:
-    """Collects the runs, metadata and counts of one message; errors go to `checks`."""
+    """Collects the runs, metadata and counts of one message, and its errors in `checks`."""
 
     checks: Validator
     now_ms: int
@@ -102,7 +102,7 @@ class _MessageCollector:
     counted: Counter[AspectCount] = field(default_factory=Counter)
 
     def add(self, proposal: Proposal) -> None:
-        """Parse and count one proposal; a refused one is not counted, other aspects are only counted."""
+        """Parse and count one proposal, unless it is refused; aspects of other kinds are only counted."""
         errors_before = self.checks.errors.count
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
@@ -118,7 +118,7 @@ class _MessageCollector:
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
-        """Record a lineage aspect as a run, unless it has errors; count its removals; return the outcome."""
+        """Record a lineage aspect without errors as a run, count its removals, and return the outcome."""
         errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
         aspect, removals = _upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
@@ -129,7 +129,7 @@ class _MessageCollector:
             edges = _LINEAGE_ASPECTS[proposal.aspect](aspect, program.dataset)
         if edges.empty and len(self.checks.warnings) > warnings_before:
             aspect.error("has no part that can be read")
-        # The caller leaves out a proposal with errors, so no operations are built from placeholders.
+        # The caller leaves out a proposal with errors, so do not build operations from placeholders.
         if len(self.checks.errors) > errors_before:
             return AspectOutcome.COUNTED
         if removals:
@@ -138,13 +138,13 @@ class _MessageCollector:
             return AspectOutcome.COUNTED
         edges = respell(edges, self._spelled)
         recorded = self._recorded(proposal, program, edges)
-        # By id: a proposal that a message repeats is one run.
+        # Keyed by id, since a proposal that is repeated in a message is one run.
         self.runs[recorded.run.run] = recorded
         self.schemas += metadata_aspects.mentioned_fields(edges)
         return AspectOutcome.RECORDED
 
     def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
-        """Add an event of a run that tells what it reads or writes. Its other aspect is another event."""
+        """Add an event of a run with its inputs or its outputs, which are separate aspects."""
         errors_before = self.checks.errors.count
         namespace = _dataset(self.checks, proposal).namespace
         datasets = process_instance_datasets(_upserted(proposal)[0], name)
@@ -163,11 +163,11 @@ class _MessageCollector:
         return AspectOutcome.RECORDED
 
     def _spelled(self, given: DatasetField) -> DatasetField:
-        """Return a field of a dataset as its schema spells it."""
+        """Return a field of a dataset with the spelling of its schema."""
         return DatasetField(given.dataset, self._fields_of(given.dataset).find(given.name))
 
     def _fields_of(self, dataset: Dataset) -> FieldNames:
-        """Return the known fields of a dataset, which are looked up once."""
+        """Return the known fields of a dataset, looked up once."""
         if dataset not in self.field_names:
             is_looked_up = len(self.field_names) < LOOKED_UP_MAX
             self.field_names[dataset] = FieldNames((self.columns(dataset) if is_looked_up else None) or ())
@@ -177,12 +177,13 @@ class _MessageCollector:
         """Return the run of an aspect, whose id is a digest of urn, lineage and start."""
         operations, confidences = build_operations(edges, dataset=program.dataset)
         info = lineage.build_lineage_lenient(operations)
-        # 0 is unset: DataHub's classes write it for a missing stamp.
+        # DataHub's classes write 0 for a missing stamp.
         start_ms = edges.newest_ms or proposal.observed_ms or self.now_ms
         details = runs.encode_details(
             aspect=proposal.aspect, confidence=confidences, queries=sorted(edges.queries)
         )
-        # The id covers urn, lineage and start: a proposal sent again is a duplicate, whatever its order.
+        # The id covers urn, lineage and start, so a repeated proposal is a duplicate in any order of its
+        # parts.
         data = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
         run = ProgramRun(
             namespace=program.namespace,
@@ -194,11 +195,11 @@ class _MessageCollector:
             start_ms=start_ms,
             details=details,
         )
-        # The id covers the urn, which is the program: no other program can have it.
+        # The id covers the urn, which identifies the program, so no other program can have it.
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
-        """Keep the metadata of a describing aspect, unless it has errors."""
+        """Keep the metadata of a describing aspect without errors."""
         errors_before = self.checks.errors.count
         dataset = _dataset(self.checks, proposal).dataset
         metadata = _DESCRIBING[proposal.aspect](_upserted(proposal)[0], dataset)
@@ -210,7 +211,7 @@ class _MessageCollector:
 
 
 def _upserted(proposal: Proposal) -> tuple[Part, int]:
-    """Return the aspect that a proposal states, for a patch what it adds, and the number of its removals."""
+    """Return the aspect of a proposal (for a patch, its additions) and the number of its removals."""
     return apply_patch(proposal.value) if proposal.change == PATCH else (proposal.value, 0)
 
 
@@ -224,7 +225,7 @@ class _Program:
 
 
 def _dataset(validator: Validator, proposal: Proposal) -> _Program:
-    """Return the dataset of a proposal's urn as a program, its platform as application; `?` with an error."""
+    """Return the dataset of a proposal's urn as a program of its platform; `?` with an error."""
     dataset = read_dataset(Part(validator, proposal.urn, proposal.urn_path))
     return _Program(dataset.namespace, urns.platform_and_environment(dataset.namespace)[0], dataset)
 
@@ -252,6 +253,6 @@ _DESCRIBING: dict[str, Callable[[Part, Dataset], DatasetMetadata]] = {
     "schemaMetadata": metadata_aspects.schema,
     "editableSchemaMetadata": metadata_aspects.edited_schema,
     "datasetProperties": metadata_aspects.description,
-    # The key repeats the urn: only the existence of the dataset is new.
+    # The key repeats the urn, so its only news is that the dataset exists.
     "datasetKey": lambda _, dataset: DatasetMetadata(dataset),
 }

@@ -1,4 +1,4 @@
-"""Aspects about a dataset itself: fields, types and description."""
+"""Aspects that describe a dataset itself: fields, types and description."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _TAG = "urn:li:tag:"
 
 
 def schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
-    """Read fields and tags of `schemaMetadata`; paths that end in a type count only without other paths."""
+    """Read fields and tags of `schemaMetadata`; use paths that end in a type only if there are no others."""
     types: dict[str, str] = {}
     types_alone: dict[str, str] = {}
     tags: dict[DeclaredTag, None] = {}
     for path, name, members in _fields(aspect, "fields"):
-        # A path that ends in a type names no field, unless the whole schema is one value.
+        # A path that ends in a type does not name a field, unless the whole schema is one value.
         field_types = types if schema_paths.ends_in_a_name(path) else types_alone
         # Members of a union that share a name are one field; the first type is used.
         field_types.setdefault(name, _type(members))
@@ -33,7 +33,7 @@ def schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
 
 
 def edited_schema(aspect: Part, dataset: Dataset) -> DatasetMetadata:
-    """Return the tags of `editableSchemaMetadata`, without fields; people add them to those of the schema."""
+    """Return the tags of `editableSchemaMetadata`, without fields; people add them to the schema's tags."""
     fields = _fields(aspect, "editableSchemaFieldInfo")
     tags = dict.fromkeys(tag for _, name, members in fields for tag in _tags(members, name))
     return DatasetMetadata(dataset, tags=tuple(tags))
@@ -43,7 +43,7 @@ def _fields(aspect: Part, name: str) -> Iterator[tuple[str, str, Part]]:
     """Yield path, name and members of each field in the list `name`; warn of unreadable ones."""
 
     def read(item: Part) -> tuple[str, str, Part]:
-        """Return path, name and members of a field; adds an error for an invalid path."""
+        """Return path, name and members of a field; add an error for an invalid path."""
         members = without_nulls(item)
         path = members.required("fieldPath")
         field_name = Part(item.validator, schema_paths.field_name(path), members.path_of("fieldPath"))
@@ -53,7 +53,7 @@ def _fields(aspect: Part, name: str) -> Iterator[tuple[str, str, Part]]:
 
 
 def description(aspect: Part, dataset: Dataset) -> DatasetMetadata:
-    """Return the description in `datasetProperties`, "" without one. Its name is ignored."""
+    """Return the description in `datasetProperties`, "" if it is missing; the name is ignored."""
     return DatasetMetadata(dataset, (), without_nulls(aspect).text("description"))
 
 
@@ -64,7 +64,7 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
         names.setdefault(field.dataset, set()).add(field.name)
     for derivation in deadline.watched(edges.derivations):
         for field in (*derivation.downstreams, *derivation.upstreams):
-            # No pair of fields expresses such an entry, but its fields exist.
+            # Such an entry cannot be expressed as pairs of fields, but its fields exist.
             if derivation.dataset_upstreams or not derivation.downstreams:
                 names.setdefault(field.dataset, set()).add(field.name)
     for dataset, fields in deadline.watched(sorted(names.items())):
@@ -72,10 +72,10 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
 
 
 def _tags(members: Part, field: str) -> Iterator[DeclaredTag]:
-    """Yield the `globalTags` of a field of a schema, named without `urn:li:tag:`; warn of unreadable ones."""
+    """Yield the `globalTags` of a schema's field, named without `urn:li:tag:`; warn of unreadable tags."""
 
     def read(item: Part) -> DeclaredTag:
-        """Return a tag of the field, put by PRODUCER; adds an error for an invalid name."""
+        """Return a tag of the field from PRODUCER; add an error for an invalid name."""
         tag = without_nulls(item)
         urn = Part(item.validator, tag.required("tag").removeprefix(_TAG), tag.path_of("tag"))
         return DeclaredTag(field, urn.name(bytes_max=ID_BYTES_MAX), PRODUCER)
@@ -89,5 +89,5 @@ def _type(members: Part) -> str:
     if native:
         return native
     union = members.optional_object("type").optional_object("type").members
-    # The type is a union with one member, named by its class: `com.linkedin.schema.StringType`.
+    # The type is a union with one member, which is named by its class: `com.linkedin.schema.StringType`.
     return next(iter(union), "").rpartition(".")[2].removesuffix("Type").lower()

@@ -15,8 +15,8 @@ DELETE = "DELETE"
 class Proposal:
     """A change of one aspect of one entity.
 
-    `value` is the parsed JSON of the aspect, null for a deletion; `urn_path` is the path of the urn.
-    `observed_ms` is when the client observed the aspect, in ms since 1970, 0 if unknown.
+    `value` is the parsed JSON of the aspect, null for a deletion. `urn_path` is the JSON path of the urn.
+    `observed_ms` is the time at which the client observed the aspect, in ms since 1970, or 0 if unknown.
     """
 
     urn: str
@@ -28,7 +28,7 @@ class Proposal:
 
 
 def without_nulls(part: Part) -> Part:
-    """Return an object without its nulls; unknown members are allowed, another value is an error."""
-    # DataHub's clients write null for members that are not set.
+    """Return an object without its nulls; allow unknown members, and add an error for other values."""
+    # DataHub's clients write null for unset members.
     members = {name: member for name, member in part.as_object().members.items() if member is not None}
     return Part(part.validator, members, part.path) if part.is_object else part

@@ -1,7 +1,7 @@
-"""Column lineage of a query parser: pairs of a target and its sources.
+"""Column lineage from a query parser: pairs of a target and its sources.
 
-A pair is a list of two objects. The first has `Left`, a table whose rows are decided by the columns of the
-second, or `Right`, a column that is derived from the columns of the second.
+A pair is a list of two objects. The first has `Left`, a table, or `Right`, a column. The rows of the table
+depend on the columns in the second object, and the column is derived from them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, without_nulls
 from fll_hbase.sources.validation import Part
 
-# The output names databases and tables, but no platform.
+# The output names databases and tables, but not the platform.
 PLATFORM = "hive"
 ASPECT = "fineGrainUpstreamLineage"
 _Upstreams: TypeAlias = dict[str, dict[str, Any]]
@@ -33,7 +33,7 @@ def is_query_parser_output(document: object) -> bool:
 
 def proposals(document: Part) -> Iterator[Proposal]:
     """Yield a `fineGrainUpstreamLineage` proposal per written table, sorted by urn; warn of other items."""
-    # Pairs of one table may be apart in the list; grouped, they are one run.
+    # Pairs of one table may be apart in the list, so they are grouped into one run.
     written: dict[str, _Upstreams] = {}
     for item in [document] if _is_pair(document.value) else document.listed():
         if not _is_pair(item.value):
@@ -53,7 +53,7 @@ def proposals(document: Part) -> Iterator[Proposal]:
 
 
 def _read_pair(pair: Part) -> tuple[str, _Upstreams]:
-    """Return the urn of the written table of a pair, and its upstreams; adds errors for missing names."""
+    """Return the urn of the written table of a pair, and its upstreams; add errors for missing names."""
     left, right = pair.listed()
     is_table = "Left" in left
     target = without_nulls(left.member("Left" if is_table else "Right"))
@@ -75,7 +75,7 @@ def _read_pair(pair: Part) -> tuple[str, _Upstreams]:
 
 
 def _empty_upstream() -> dict[str, Any]:
-    """Return the lists of an upstream table, without fields and constraints yet."""
+    """Return the empty lists of an upstream table: fields and constraints."""
     return {"fields": [], "constraints": []}
 
 
@@ -83,14 +83,14 @@ def _table(data: Part, prefix: str) -> str:
     """Return the urn of a table, without a schema that only repeats the table's name."""
     names = [data.optional(f"{prefix}{part}") for part in _PARTS]
     names[2] = data.required(f"{prefix}TableName")
-    # As in DataHub: `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
+    # As in DataHub, `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
     if names[1] == names[2]:
         names[1] = ""
     return urns.dataset_urn(Dataset(PLATFORM, ".".join(filter(None, names))))
 
 
 def _is_pair(item: object) -> bool:
-    """Return whether an item is a list of an object with `Left` or `Right` alone, and its sources."""
+    """Return whether an item is a list of an object with only `Left` or `Right`, and of its sources."""
     return (
         isinstance(item, list)
         and len(item) == 2

@@ -1,9 +1,9 @@
-"""DataHub urns to datasets and back; invalid urns in aspects become errors with their path.
+"""From DataHub urns to datasets and back; an invalid urn in an aspect becomes an error with its path.
 
-`urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`. Another
-environment than PROD is part of the namespace, `hive:DEV`. A platform instance is the first part of a name.
-Commas and parentheses are percent-encoded in urns and plain in names of datasets. The urn of another entity
-is split: `urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:chart`.
+`urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`. An
+environment other than PROD is part of the namespace, as in `hive:DEV`. A platform instance is the first part
+of a name. Commas and parentheses are percent-encoded in urns and plain in names of datasets. The urn of any
+other entity is split: `urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:chart`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 NOWHERE = Dataset("?", "?")
 PROD = "PROD"
 URN_BYTES_MAX = 2**16
-"""Longer than any urn of allowed names: reading one of megabytes would take a fifth of a second."""
+"""Longer than any urn of allowed names; reading a urn of megabytes would take a fifth of a second."""
 _DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([A-Za-z0-9_]+)\)", re.DOTALL)
 _ENTITY = re.compile(r"(urn:li:(?!dataset:)[A-Za-z0-9]+):(.+)", re.DOTALL)
 _ENTITIES = re.compile(r"urn:li:(?!dataset\Z)[A-Za-z0-9]+")
 _FIELD = "urn:li:schemaField:("
-# The common case, without parentheses in the name; other urns need counted parentheses.
+# The common case, without parentheses in the name; other urns require counting parentheses.
 _PLAIN_FIELD = re.compile(r"urn:li:schemaField:\((urn:li:dataset:\([^()]*\)),(.+)\)", re.DOTALL)
 _JOB = re.compile(r"urn:li:dataJob:\(urn:li:dataFlow:\(([^,]+),(.+),([^,()]+)\),(.+)\)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"(.+):([A-Za-z0-9_]+)", re.DOTALL)
@@ -44,10 +44,10 @@ class FieldUrn(NamedTuple):
     path: str
 
 
-# A message repeats few dataset urns, once in each of its field urns.
+# A message has few distinct dataset urns, each repeated in many field urns.
 @lru_cache(1_024)
 def parse_dataset(urn: str) -> Dataset:
-    """Parse the urn of a dataset or another entity; the name of a dataset is decoded.
+    """Parse the urn of a dataset or another entity, decoding a dataset's name.
 
     Raises ValueError for any other text.
     """
@@ -72,13 +72,13 @@ def dataset_urn(dataset: Dataset) -> str:
 
 
 def platform_and_environment(namespace: str) -> tuple[str, str]:
-    """Split a namespace: `hive:DEV` into `hive` and `DEV`, `hive` without one into `hive` and `PROD`."""
+    """Split a namespace: `hive:DEV` into `hive` and `DEV`, `hive` into `hive` and the default `PROD`."""
     data = _ENVIRONMENT.fullmatch(namespace)
     return (data[1], data[2]) if data else (namespace, PROD)
 
 
 def parse_field(urn: str) -> FieldUrn:
-    """Parse a schemaField urn, with the path decoded. Raises ValueError for any other text."""
+    """Parse a schemaField urn and decode its path. Raises ValueError for any other text."""
     plain = _PLAIN_FIELD.fullmatch(urn)
     if plain:
         return FieldUrn(parse_dataset(plain[1]), decode(plain[2]))
@@ -100,7 +100,7 @@ class JobUrn(NamedTuple):
 
 
 def parse_job(urn: str) -> JobUrn:
-    """Parse a dataJob urn, with its parts decoded. Raises ValueError for any other text."""
+    """Parse a dataJob urn and decode its parts. Raises ValueError for any other text."""
     data = _JOB.fullmatch(urn)
     if data is None:
         raise ValueError(
@@ -111,11 +111,11 @@ def parse_job(urn: str) -> JobUrn:
 
 
 def encode(text: str) -> str:
-    """Encode one component of a urn, such as a name: comma, parentheses and `␟` only.
+    """Encode comma, parentheses and `␟` in one component of a urn, such as a name.
 
-    The text `%2C` becomes `%252C`, and so does each other code, so that `decode` returns exactly this text.
+    A text `%2C` becomes `%252C`, and other codes likewise, so that `decode` returns exactly this text.
     """
-    # A name may contain `%2C` itself. Without this it would be decoded to a comma.
+    # A name may contain `%2C` itself, which `decode` would otherwise turn into a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 
@@ -123,7 +123,7 @@ def encode(text: str) -> str:
 def decode(text: str) -> str:
     """Decode one component of a urn, the inverse of `encode`: codes of comma, parentheses and `␟`.
 
-    Everything else stays as it is, also `%20` and a single `%`. Raises nothing.
+    Everything else is unchanged, including `%20` and a single `%`. Raises nothing.
     """
     if "%" not in text:
         return text
@@ -133,13 +133,13 @@ def decode(text: str) -> str:
 
 
 def _namespace(platform: str, environment: str) -> str:
-    # A platform that looks like `name:ENV` keeps `:PROD`, so that the way back splits it correctly.
+    # A platform that looks like `name:ENV` keeps `:PROD`, so that the reverse splits it correctly.
     plain = environment == PROD and not _ENVIRONMENT.fullmatch(platform)
     return platform if plain else f"{platform}:{environment}"
 
 
 def _end_of_urn(text: str) -> int:
-    """Return the index of the first comma outside of parentheses, which ends a leading urn; -1 if none."""
+    """Return the index of the first comma outside parentheses, which ends a leading urn, or -1."""
     depth = 0
     for item_path, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -149,7 +149,7 @@ def _end_of_urn(text: str) -> int:
 
 
 def read_dataset(urn: Part) -> Dataset:
-    """Return the dataset of a urn; an invalid one adds an error and returns NOWHERE."""
+    """Return the dataset of a urn, or NOWHERE with an error for an invalid urn."""
     dataset = _parse_urn(urn, parse_dataset)
     if dataset is None:
         return NOWHERE
@@ -158,7 +158,7 @@ def read_dataset(urn: Part) -> Dataset:
 
 
 def read_field(urn: Part) -> DatasetField:
-    """Return the field of a schemaField urn; an invalid one adds an error and returns a placeholder."""
+    """Return the field of a schemaField urn, or a placeholder with an error for an invalid urn."""
     field = _parse_urn(urn, parse_field)
     if field is None:
         return DatasetField(NOWHERE, "?")
@@ -168,7 +168,7 @@ def read_field(urn: Part) -> DatasetField:
 
 
 def read_dataset_member(holder: Part, name: str) -> Dataset:
-    """Return the dataset whose urn is a required member; NOWHERE with an error if it is missing."""
+    """Return the dataset whose urn is a required member, or NOWHERE with an error if it is missing."""
     if name not in holder:
         holder.error("missing", name)
         return NOWHERE
@@ -176,10 +176,10 @@ def read_dataset_member(holder: Part, name: str) -> Dataset:
 
 
 def _parse_urn(urn: Part, reading: Callable[[str], _T]) -> _T | None:
-    """Parse a urn; None, with an error, if it is invalid."""
+    """Parse a urn, or return None with an error if it is invalid."""
     errors_before = urn.validator.errors.count
     text = urn.name(bytes_max=URN_BYTES_MAX)
-    # The error is reported; parsing the placeholder would add a false one.
+    # The error is already reported, and parsing the placeholder would add a false error.
     if urn.validator.errors.count > errors_before:
         return None
     try:
@@ -190,6 +190,6 @@ def _parse_urn(urn: Part, reading: Callable[[str], _T]) -> _T | None:
 
 
 def _check(urn: Part, dataset: Dataset) -> None:
-    """Add an error at the urn if namespace or name of its dataset is empty or longer than allowed."""
+    """Add an error at the urn if its dataset's namespace or name is empty or too long."""
     urn.validator.name(dataset.namespace, urn.path, bytes_max=ID_BYTES_MAX)
     urn.validator.name(dataset.name, urn.path, bytes_max=NAME_BYTES_MAX)

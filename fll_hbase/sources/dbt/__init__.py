@@ -1,4 +1,4 @@
-"""dbt artifacts to recorded runs: one for each model, seed and snapshot that dbt built."""
+"""From dbt artifacts to recorded runs: one for each model, seed and snapshot that dbt built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artifacts: the head that manifest, catalog and run results share, and the columns in the catalog."""
+"""Artifacts: the head shared by manifest, catalog and run results, and the columns in the catalog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCHEMA_VERSION = re.compile(r"/dbt/([a-z-]+)/v([0-9]{1,6})\.json")
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    """One of dbt's artifacts: member of the document, name in schema URLs, schema versions (inclusive)."""
+    """One of dbt's artifacts: member of the document, name in schema URLs, inclusive schema versions."""
 
     member: str
     word: str
@@ -24,10 +24,10 @@ class ArtifactKind:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """An artifact with a parsed head; `data` is all of its JSON.
+    """An artifact with a parsed head; `data` is its entire JSON.
 
-    `generated_at_ms` is in ms since 1970, 0 if it cannot be read. If `data` is not an object, that error is
-    reported already, and missing members are not.
+    `generated_at_ms` is in ms since 1970, 0 if unreadable. If `data` is not an object, that error is already
+    reported, and missing members are not reported.
     """
 
     data: Part
@@ -36,7 +36,7 @@ class Artifact:
     generated_at_ms: int
 
 
-# Manifest v9 is that of dbt 1.5, the oldest version with golden cases (tests/golden/dbt).
+# Manifest v9 is written by dbt 1.5, the oldest version with golden cases (tests/golden/dbt).
 MANIFEST = ArtifactKind("manifest", "manifest", 9, 12)
 CATALOG = ArtifactKind("catalog", "catalog", 1, 1)
 RUN_RESULTS = ArtifactKind("runResults", "run-results", 4, 6)
@@ -45,9 +45,9 @@ DATASET_NAMESPACE = "datasetNamespace"
 
 
 def read_artifact(document: Part, kind: ArtifactKind) -> Artifact:
-    """Parse the head of an artifact; schema versions are those of schemas.getdbt.com.
+    """Parse the head of an artifact; schemas.getdbt.com defines the schema versions.
 
-    A version below `kind.version_min` adds an error, one above `kind.version_max` a warning.
+    A version below `kind.version_min` adds an error, a version above `kind.version_max` a warning.
     """
     data = document.member(kind.member).as_object()
     metadata = data.member("metadata")
@@ -56,7 +56,7 @@ def read_artifact(document: Part, kind: ArtifactKind) -> Artifact:
     if not metadata.is_object:
         return Artifact(data, metadata, "", 0)
     _check_version(metadata, kind)
-    # Few runs start at this time, and for them there are others: see `runs.read_invocation`.
+    # Few runs start at this time, and they have other times to use: see `node_runs.read_invocation`.
     generated_at_ms = metadata.member("generated_at").readable(
         lambda _: read_time_ms(metadata, "generated_at")
     )
@@ -64,7 +64,7 @@ def read_artifact(document: Part, kind: ArtifactKind) -> Artifact:
 
 
 def _check_version(metadata: Part, kind: ArtifactKind) -> None:
-    """Add an error for a missing, other or too old schema, a warning for a newer one."""
+    """Add an error for a missing, wrong or too old schema, and a warning for a newer schema."""
     errors_before = metadata.validator.errors.count
     url = metadata.required("dbt_schema_version")
     if metadata.validator.errors.count > errors_before:
@@ -77,34 +77,34 @@ def _check_version(metadata: Part, kind: ArtifactKind) -> None:
     version = int(match[2])
     if version < kind.version_min:
         part.error(f"v{version} is too old: v{kind.version_min} is the oldest that is read")
-    # Not refused: an upgrade of dbt must not stop recording.
+    # Only a warning, since an upgrade of dbt must not stop recording.
     elif version > kind.version_max:
         newest = f"v{kind.version_max}"
         part.warning(f"v{version} is newer than {newest}, and read like {newest}")
 
 
 def read_catalog(artifact: Artifact) -> dict[str, tuple[Field, ...]]:
-    """Return the columns of nodes and sources, as dbt found them in the database, by unique id.
+    """Return the columns of nodes and sources in the database, as found by dbt, by unique id.
 
-    They are in table order. Tables without readable columns are left out.
+    The columns are in table order. Tables without readable columns are left out.
     """
     fields: dict[str, tuple[Field, ...]] = {}
     for member in ("nodes", "sources"):
         for unique_id, table in artifact.data.optional_object(member).member_parts():
             fields[unique_id] = _fields(table.as_optional_object().optional_object("columns"))
-    # Without columns in the catalog, those that the project declares are used.
+    # Tables without columns in the catalog use the columns that the project declares.
     return {unique_id: columns for unique_id, columns in fields.items() if columns}
 
 
 def _fields(columns: Part) -> tuple[Field, ...]:
-    """Return a table's readable columns, sorted by their `index`; the others are left out with a warning."""
+    """Return a table's readable columns, sorted by their `index`; warn of others and leave them out."""
     indexed = readable((column for _, column in columns.member_parts()), _indexed_field)
-    # `SELECT *` and writes by position depend on the order; JSON objects of adapters may have another.
+    # `SELECT *` and writes by position depend on the order, and adapters may write JSON objects in another.
     return tuple(field for _, field in sorted(indexed, key=lambda item: item[0]))
 
 
 def _indexed_field(column: Part) -> tuple[int, Field]:
-    """Return the ordinal of a column, 0 if the adapter does not write one, and the column as a field."""
+    """Return a column as a field, with its ordinal, or 0 if the adapter does not write it."""
     name = column.as_object().required("name", bytes_max=NAME_BYTES_MAX)
     index = column.get("index")
     return index if isinstance(index, int) else 0, Field(name, column.text("type"))

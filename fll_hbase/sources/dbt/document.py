@@ -31,7 +31,7 @@ from fll_hbase.sources.sql.dialects.schemes import dialect_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
 
 FIXED_NAMESPACES = {"bigquery": "bigquery"}
-"""Namespaces of adapters, without those that contain a host, an account or a file."""
+"""Namespaces of adapters, except those that contain a host, an account or a file."""
 
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 
@@ -52,17 +52,17 @@ def read(
 ) -> ParsedArtifacts:
     """Read the runs and metadata of dbt's artifacts.
 
-    `namespace` is that of the URL. If it is None, the document must contain one. `columns` looks up fields of
+    `namespace` comes from the URL. If it is None, the document must contain one. `columns` looks up fields of
     a dataset in the store's catalogue. Runs start at `now_ms` if no time in the artifacts can be read. Raises
-    UnreadableDocument with every error. For a model whose SQL cannot be parsed there is a warning, and its
-    column lineage is unknown.
+    UnreadableDocument with every error. A model whose SQL cannot be parsed gets a warning and unknown column
+    lineage.
     """
     top, namespace = read_head(document, namespace, *MEMBERS)
     validator = top.validator
     manifest = read_manifest(read_artifact(top, MANIFEST))
     catalog: dict[str, tuple[Field, ...]] = {}
     if top.get(CATALOG.member) is not None:
-        # A catalog only adds columns and types: without it the runs are the same.
+        # A catalog only adds columns and types; the runs are the same without it.
         listed = top.member(CATALOG.member).readable(lambda _: read_catalog(read_artifact(top, CATALOG)))
         catalog = listed or {}
     run_results: RunResults | None = None
@@ -77,7 +77,7 @@ def read(
     tables = build_tables(manifest.nodes, catalog, namespace=dataset_namespace, columns=columns)
     project = Project(manifest.nodes, dataset_namespace, dialect, tables)
     invocation = read_invocation(validator, manifest, run_results, now_ms=now_ms)
-    # As a tuple: the generator adds errors to `validator`, which is checked next.
+    # A tuple runs the generator, which adds errors to `validator`, before the check below.
     runs = tuple(build_runs(validator, project, manifest, invocation, namespace=namespace))
     validator.check()
     return ParsedArtifacts(runs, tuple(_metadata(project, catalog)), tuple(validator.warnings))
@@ -85,7 +85,7 @@ def read(
 
 def _dataset_namespace(top: Part, adapter: str, namespace: str) -> str:
     """Return the namespace of datasets: given, else fixed by adapter, else `namespace` with a warning."""
-    # OpenLineage's dbt integration derives it from the connection, which no artifact contains.
+    # OpenLineage's dbt integration derives it from the connection, which artifacts do not contain.
     given = ""
     if top.get(DATASET_NAMESPACE) is not None:
         given = top.optional(DATASET_NAMESPACE, bytes_max=ID_BYTES_MAX)
@@ -112,12 +112,12 @@ def _dialect(validator: Validator, adapter: str) -> str:
 def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[DatasetMetadata]:
     """Yield metadata of built nodes and sources, with the catalog's fields or else the project's.
 
-    The identifier of a source, where it differs, is an alias.
+    If the identifier of a source differs from its name, it becomes an alias.
     """
     for node in deadline.watched(project.nodes.values()):
         fields = catalog.get(node.unique_id, node.fields)
         aliases: tuple[Dataset, ...] = ()
-        # Spelling alone is no alias: databases change the case of unquoted names.
+        # A different spelling alone is not an alias, since databases change the case of unquoted names.
         if node.type == "source" and node.relation.lower() != node.name.lower():
             aliases = (Dataset(project.namespace, node.relation),)
         if (node.is_built or node.type == "source") and (fields or node.description or aliases):

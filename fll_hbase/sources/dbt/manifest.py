@@ -1,4 +1,4 @@
-"""The manifest: models, seeds, snapshots and sources of a project, as dbt resolved them."""
+"""The manifest: models, seeds, snapshots and sources of a project, as resolved by dbt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUILT = ("model", "seed", "snapshot")
 """Types of nodes for which dbt writes a relation."""
 
 EPHEMERAL = "ephemeral"
-# Resources without a relation: they are counted in a warning, by the name that users know.
+# Resources without a relation, which a warning counts by the names that users know.
 _COUNTED = {
     "exposures": "exposure",
     "functions": "function",
@@ -27,14 +27,14 @@ _COUNTED = {
 }
 
 
-# Quotes of standard SQL, of BigQuery and Spark, and of T-SQL: a dot inside of them separates nothing.
-# Names in brackets are bounded: else each of many that do not end would be searched to the end.
+# Quotes of standard SQL, of BigQuery and Spark, and of T-SQL. A quoted dot does not separate parts. Names in
+# brackets are bounded, because otherwise a search for each missing end would scan the whole text.
 _PART = re.compile(r'"((?:[^"]++|"")*+)"|`([^`]*)`|\[([^\]]{0,256}+)\]|([^."`\[\]\s]+)')
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotConfig:
-    """Configuration of a snapshot; `columns` maps the names of dbt's columns to the configured ones."""
+    """Configuration of a snapshot; `columns` maps dbt's column names to the configured names."""
 
     strategy: str
     unique_key: tuple[str, ...]
@@ -47,9 +47,9 @@ class SnapshotConfig:
 class Node:
     """A model, seed, snapshot or source.
 
-    `name` is that of its dataset, `relation` its name in compiled SQL, both without quotes. `fields` are the
-    columns that the project declares. With `contract`, they are all columns. `code` is the compiled SQL, with
-    ephemeral models as CTEs, empty if dbt did not compile the node.
+    `name` is the name of its dataset, `relation` its name in compiled SQL, both without quotes. `fields` are
+    the columns that the project declares, which are complete with `contract`. `code` is the compiled SQL,
+    with ephemeral models as CTEs, or "" if dbt did not compile the node.
     """
 
     unique_id: str
@@ -70,7 +70,7 @@ class Node:
 
     @property
     def is_built(self) -> bool:
-        """Whether dbt writes a relation for the node. It writes none for ephemeral models."""
+        """Return whether dbt writes a relation for the node. It writes none for ephemeral models."""
         return self.type in BUILT and self.materialization != EPHEMERAL
 
 
@@ -89,7 +89,7 @@ class Manifest:
 def read_manifest(artifact: Artifact) -> Manifest:
     """Parse the readable nodes and sources of a manifest; count other resources."""
     data, metadata = artifact.data, artifact.metadata
-    # Without it the SQL is read as standard SQL, which most of it is.
+    # Without an adapter, read the SQL as standard SQL, which covers most of it.
     adapter = metadata.text("adapter_type")
     ignored: Counter[str] = Counter()
     nodes: dict[str, Node] = {}
@@ -120,7 +120,7 @@ def read_manifest(artifact: Artifact) -> Manifest:
 
 
 def _objects(holder: Part) -> Iterator[tuple[str, Part]]:
-    """Yield unique id and object of each member; others are left out with a warning."""
+    """Yield unique id and object of each member; leave out other members with a warning."""
     for unique_id, part in holder.member_parts():
         errors_before = part.validator.errors.count
         part.as_object().validator.name(unique_id, part.path, bytes_max=ID_BYTES_MAX)
@@ -129,13 +129,13 @@ def _objects(holder: Part) -> Iterator[tuple[str, Part]]:
 
 
 def _read_node(unique_id: str, part: Part) -> Node | str:
-    """Return a model, seed or snapshot; of any other resource, which has no relation, only its type."""
+    """Return a model, seed or snapshot; return only the type of other resources, which have no relation."""
     resource_type = part.required("resource_type")
     if resource_type not in BUILT:
         return resource_type
     config = part.optional_object("config")
     contract = config.optional_object("contract")
-    # The table is named by the alias; `name` is that of the model's file.
+    # The alias names the table; `name` names the model's file.
     name = _dataset_name(part, part.required("alias"))
     materialization = _identity(config, "materialized")
     return Node(
@@ -159,7 +159,7 @@ def _read_node(unique_id: str, part: Part) -> Node | str:
 
 
 def _read_source(unique_id: str, part: Part) -> Node:
-    """Parse a source, whose dataset is named by `name`, and its table in SQL by `identifier`."""
+    """Parse a source, whose `name` is its dataset's name, and whose `identifier` is its table in SQL."""
     name = part.required("name")
     identifier = _identity(part, "identifier") or name
     relation = unquote_relation(_identity(part, "relation_name"))
@@ -175,18 +175,18 @@ def _read_source(unique_id: str, part: Part) -> Node:
 
 
 def _dataset_name(part: Part, table: str) -> str:
-    """Return the name of the dataset of a table: database, schema and table; `?` with an error if invalid."""
+    """Return the dataset's name for database, schema and table; `?` with an error if it is invalid."""
     name = dataset_name(_identity(part, "database"), _identity(part, "schema"), table)
     return part.validator.name(name, part.path, bytes_max=NAME_BYTES_MAX)
 
 
 def _identity(part: Part, name: str) -> str:
-    """Return a member that names a table: if it cannot be read, neither can its node."""
+    """Return a member that names a table. An unreadable name makes the node unreadable, too."""
     return "" if part.get(name) is None else part.optional(name)
 
 
 def _application(part: Part, name: str) -> str:
-    """Return a member that becomes the name of an application, or "" if missing or (warned) too long."""
+    """Return a member to use as an application's name; "" if missing or, with a warning, too long."""
     given = part.text(name)
     if len(given.encode()) <= NAME_BYTES_MAX:
         return given
@@ -195,10 +195,10 @@ def _application(part: Part, name: str) -> str:
 
 
 def _fields(node: Part) -> tuple[Field, ...]:
-    """Return the columns that the project declares for a node; warn of unreadable ones, left out."""
+    """Return the columns that the project declares for a node; warn of unreadable ones and skip them."""
 
     def read(column: Part) -> Field:
-        """Return a column as a field; adds an error for an invalid name."""
+        """Return a column as a field; add an error for an invalid name."""
         name = column.as_object().required("name", bytes_max=NAME_BYTES_MAX)
         return Field(name, column.text("data_type"))
 
@@ -209,7 +209,7 @@ def _fields(node: Part) -> tuple[Field, ...]:
 def _snapshot(config: Part) -> SnapshotConfig:
     """Return the configuration of a snapshot; a unique key may be one name or a list of names."""
     key = config.member("unique_key")
-    # A string, or in later versions of dbt a list of them.
+    # The key is a string or, in later versions of dbt, a list of strings.
     keys = key.value if isinstance(key.value, list) else [key.value] if key.value else []
     names = config.optional_object("snapshot_meta_column_names")
     return SnapshotConfig(

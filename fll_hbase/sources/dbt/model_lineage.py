@@ -1,4 +1,4 @@
-"""Operations of one node: from its SQL, for a seed from its columns, else between whole datasets."""
+"""Operations of one node: from its SQL, from a seed's columns, or else between whole datasets."""
 
 from __future__ import annotations
 
@@ -27,34 +27,35 @@ _COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
 def with_version_columns(query: str, config: SnapshotConfig) -> str:
     """Return a query that adds dbt's columns to the query of a snapshot.
 
-    `dbt_scd_id` is derived from the unique key and the time of the row, the other columns from that time: the
-    column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ from dbt's.
+    `dbt_scd_id` derives from the unique key and the time of the row, and the other columns from that time.
+    The time is the column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ
+    from dbt's.
     """
     by_timestamp = config.strategy == "timestamp" and bool(config.updated_at)
     time = config.updated_at if by_timestamp else _NOW
     version = ", ".join((*config.unique_key, time))
     expressions = (f"md5(concat({version}))", time, time, config.updated_at if by_timestamp else "null")
-    # Only the inputs of each column matter for lineage: dbt's own expressions depend on the adapter.
+    # Only the inputs of each column matter for lineage; dbt's own expressions depend on the adapter.
     columns = dict(zip(_COLUMNS, expressions, strict=True))
     if config.hard_deletes == "new_record":
         columns["dbt_is_deleted"] = "'False'"
     added = ", ".join(
         f"{expression} as {config.columns.get(name, name)}" for name, expression in columns.items()
     )
-    # Line breaks around the query, since it may end with a `--` comment.
+    # Put the query on lines of its own, since it may end with a `--` comment.
     return f"select {SNAPSHOT_QUERY}.*, {added} from (\n{query}\n) as {SNAPSHOT_QUERY}"
 
 
 DEPENDENCIES_MAX = 1_000
-"""Upper bound of the dependencies that are recorded for a node whose SQL cannot be parsed."""
+"""Largest number of dependencies recorded for a node whose SQL cannot be parsed."""
 
-# Warnings of the SQL source advise a member `schema`, which dbt documents do not have.
+# Warnings of the SQL source recommend a member `schema`, which dbt documents do not have.
 _SQL_ADVICE = re.compile(r"[;,][^;,]*`schema`$")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Nodes by unique id, with the namespace of their datasets, the dialect and the tables of their SQL."""
+    """Nodes by unique id, the namespace of their datasets, the dialect, and the tables of their SQL."""
 
     nodes: Mapping[str, Node]
     namespace: str
@@ -75,26 +76,26 @@ def build_tables(
 ) -> sql.TableSchemas:
     """Build the table schemas of a project, with columns of the catalog, else of an enforced contract.
 
-    For other tables the names that the project declares and those of `columns` are known, without an order.
+    Other tables have only names, without an order: from the project's declarations and from `columns`.
     """
     declared = {node.name: node.fields for node in nodes.values()}
     complete = {node.name: node.fields for node in nodes.values() if node.contract and node.fields}
-    # After contracts, so that it wins: the catalog is what the database has.
+    # Added after contracts to override them, since the catalog reflects the database.
     complete |= {node.name: catalog[node.unique_id] for node in nodes.values() if node.unique_id in catalog}
     tables = sql.TableSchemas(namespace, complete, columns, mentioned=declared)
     for node in deadline.watched(nodes.values()):
-        # Ephemeral models are CTEs in compiled SQL. No table has their name.
+        # Ephemeral models are CTEs in compiled SQL, so no table has their name.
         if node.materialization != EPHEMERAL:
             tables.add_alias(node.relation, node.name)
     return tables
 
 
 def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """Return the operations of a node: by its SQL `code`, or of a seed by its columns.
+    """Return the operations of a node, from its SQL `code` or from a seed's columns.
 
-    For Python, SQL that is missing or cannot be parsed, and a seed of too many columns, they read and write
-    whole datasets, with a warning that gives the reason. Raises StoreUnavailable if a lookup in the store's
-    catalogue fails.
+    Operations read and write whole datasets for Python, for SQL that is missing or cannot be parsed, and for
+    a seed with too many columns. A warning gives the reason. Raises StoreUnavailable if a lookup in the
+    store's catalogue fails.
     """
     path = child_path(node.path, "compiled_code")
     is_seed = node.type == "seed"
@@ -107,7 +108,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
             if is_seed:
                 return ReadOperations(lineage.build_lineage_lenient(_seed_operations(project, node)), ())
             operations = _query_operations(project, node, code)
-        # One model that cannot be parsed must not cost the other thousands of a document.
+        # A model that cannot be parsed must not affect the thousands of other models of a document.
         except (InputError, TooLarge) as error:
             reason = FieldError(
                 node.path if is_seed else path, f"{error}; column lineage of this node is unknown"
@@ -120,10 +121,10 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
 
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """Read a model's SQL. For a snapshot with dbt's version columns, or a warning if these are unknown."""
+    """Read a model's SQL; add a snapshot's version columns, or a warning if these are unknown."""
 
     def read(query: str) -> ReadOperations:
-        """Return the operations of a query that writes the dataset of the node."""
+        """Return the operations of a query that writes the node's dataset."""
         return sql.read_query(
             query,
             dialect=project.dialect,
@@ -137,7 +138,7 @@ def _query_operations(project: Project, node: Node, code: str) -> ReadOperations
     try:
         return read(with_version_columns(code, node.snapshot))
     except InputError:
-        # Read alone, the query either gives the fault its own line and column, or only the key was at fault.
+        # Reading the query alone gives the error its own line and column, or shows that the key caused it.
         operations = read(code)
         reason = FieldError(
             "", "the snapshot's key or time is not understood: dbt's own columns are left out"
@@ -156,9 +157,9 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _opaque_operations(project: Project, node: Node) -> list[Operation]:
-    """Return a READ without fields for each dataset that a node depends on, and a WRITE without inputs.
+    """Return a READ without fields for each dataset on which a node depends, and a WRITE without inputs.
 
-    Ephemeral nodes are passed through; of all dependencies DEPENDENCIES_MAX are taken at most.
+    Ephemeral nodes are replaced by their own dependencies. At most DEPENDENCIES_MAX datasets are used.
     """
     steps = islice(_dependencies(project.nodes, node), DEPENDENCIES_MAX)
     sources = {project.dataset(source) for source in steps if source.materialization != EPHEMERAL}
@@ -167,13 +168,13 @@ def _opaque_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _dependencies(nodes: Mapping[str, Node], node: Node) -> Iterator[Node]:
-    """Yield the nodes that a node depends on, directly or through ephemeral ones, with duplicates."""
+    """Yield the nodes on which a node depends, directly or through ephemeral nodes, with duplicates."""
     pending, expanded = [node.depends_on], set()
-    # The list grows during the iteration: a walk without recursion, since chains can be long.
+    # Chains can be long, so walk without recursion: the list grows during the iteration.
     for depends_on in pending:
         for source in (nodes[unique_id] for unique_id in depends_on if unique_id in nodes):
             yield source
-            # Each once: diamonds of ephemeral models would double the work on every level.
+            # Expand each node once, since diamonds of ephemeral models would double the work on every level.
             if source.materialization == EPHEMERAL and source.unique_id not in expanded:
                 expanded.add(source.unique_id)
                 pending.append(source.depends_on)
@@ -181,5 +182,5 @@ def _dependencies(nodes: Mapping[str, Node], node: Node) -> Iterator[Node]:
 
 def _verb(node: Node) -> str:
     """Return the description of a WRITE, such as `dbt incremental`."""
-    # Not the statement, which depends on the adapter and the table, and would change the checksum.
+    # Not the SQL statement, which depends on the adapter and the table and would change the checksum.
     return f"dbt {node.materialization}"

@@ -20,10 +20,10 @@ TYPE = "DBT"
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from.
+    """One invocation of dbt with its results by unique id; `path` is the artifact that contains it.
 
-    `written_ms` is when that was written, else the last start of a node, else when the manifest was written,
-    or 0 if none is known.
+    `written_ms` is when that artifact was written, else the last start of a node, else when the manifest was
+    written, or 0 if all are unknown.
     """
 
     id: str
@@ -36,10 +36,10 @@ class Invocation:
 def read_invocation(
     validator: Validator, manifest: Manifest, run_results: RunResults | None, *, now_ms: int
 ) -> Invocation:
-    """Return the invocation of the run results, or of the manifest if there are none or they only compiled.
+    """Return the invocation of the run results, or of the manifest if they are missing or only compiled.
 
-    In the manifest's, every compiled node and every seed counts as built when the manifest was written. Every
-    result has a start: `now_ms`, with a warning, if the artifacts have none that can be read.
+    In the manifest's invocation, every compiled node and every seed counts as built when the manifest was
+    written. Every result has a start: `now_ms`, with a warning, if the artifacts have no readable time.
     """
     invocation = _read_invocation(validator, manifest, run_results)
     without_time = [result for result in invocation.results.values() if not result.start_ms]
@@ -55,7 +55,7 @@ def read_invocation(
 
 
 def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
-    """Return the invocation, whose starts may be 0; warn of results that do not fit the manifest."""
+    """Return the invocation, in which starts may be 0; warn of results that do not fit the manifest."""
     if run_results is None or run_results.command in BUILDS_NOTHING:
         if run_results is not None:
             detail = (
@@ -90,7 +90,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return all unique ids, each after its dependencies, those in or after a circle last, with a warning."""
+    """Return all unique ids after their dependencies; warn of circles, whose nodes come last."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
@@ -100,7 +100,7 @@ def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[st
         circle = ", ".join(sorted(set(error.args[1]))[:10])
         detail = f"some depend on one another in a circle: {circle}; columns of `SELECT *` may be unknown"
         validator.warning(child_path(MANIFEST.member, "nodes"), detail)
-    # After the error it still gives those that no circle blocks.
+    # After the error, the sorter still returns the nodes that no circle blocks.
     ordered: dict[str, None] = {}
     while ready := sorter.get_ready():
         ordered.update(dict.fromkeys(ready))
@@ -111,13 +111,13 @@ def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[st
 def build_runs(
     validator: Validator, project: Project, manifest: Manifest, invocation: Invocation, *, namespace: str
 ) -> Iterator[RecordedRun]:
-    """Yield a run for each node that was built, upstream nodes first; errors and warnings go to `validator`.
+    """Yield a run for each built node, upstream nodes first; add errors and warnings to `validator`.
 
-    The id of a run is `<invocation id>:<unique id>`, so that the same artifacts give the same runs.
+    The id of a run is `<invocation id>:<unique id>`, so that the same artifacts produce the same runs.
     """
     validator.name(invocation.id, f"{invocation.path}.metadata.invocation_id", bytes_max=ID_BYTES_MAX)
-    # In this order the SQL of a node finds the columns of its upstream nodes.
-    # Over all nodes, since a dependency may lead through one that was skipped.
+    # In this order, the SQL of a node finds the columns of its upstream nodes. The order covers all nodes,
+    # since a dependency may lead through a skipped node.
     for unique_id in deadline.watched(dependency_order(validator, manifest.nodes)):
         result = invocation.results.get(unique_id)
         if result is None or not manifest.nodes[unique_id].is_built:
@@ -127,7 +127,7 @@ def build_runs(
         run_id = validator.name(f"{invocation.id}:{unique_id}", node.path, bytes_max=ID_BYTES_MAX)
         if validator.leave_out(node.path, errors_before=errors_before):
             continue
-        # The results have the SQL that was executed; the manifest may be of a later compilation.
+        # The results have the SQL that was executed; the manifest may come from a later compilation.
         code = result.code or node.code
         operations = node_operations(project, node, code)
         validator.warnings.extend(operations.warnings)
@@ -142,7 +142,7 @@ def build_runs(
             state=result.state,
             details=encode_details(
                 sql=code if node.language != "python" else "",
-                # The message of a success is a row count.
+                # The message of a successful node is a row count.
                 error=result.message if result.state is State.FAIL else "",
                 command=invocation.command,
                 dbtVersion=manifest.dbt_version,
@@ -153,13 +153,13 @@ def build_runs(
 
 
 def _package(unique_id: str) -> str:
-    """Return the second part of a unique id, `shop` of `model.shop.customers`; all of it if that is empty."""
+    """Return the second part of a unique id, `shop` of `model.shop.customers`, or all of it if empty."""
     parts = unique_id.split(".")
     return parts[1] if len(parts) > 1 and parts[1] else unique_id
 
 
 def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]:
-    """Return a result for each compiled node and each seed; other nodes are counted in a warning."""
+    """Return a result for each compiled node and each seed; count other nodes in a warning."""
     built = [node for node in manifest.nodes.values() if node.is_built]
     compiled = [node for node in built if node.code or node.type == "seed"]
     not_compiled = Counter(node.type for node in built if not node.code and node.type != "seed")
@@ -170,7 +170,7 @@ def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]
 
 
 def warn_of_counts(validator: Validator, path: str, reason: str, counts: Counter[str]) -> None:
-    """Warn of what is left out, if anything: `ignored, so not recorded: exposure 1, test 3`."""
+    """Warn of parts that are left out, if there are any: `ignored, so not recorded: exposure 1, test 3`."""
     if counts:
         listed = ", ".join(f"{word} {number}" for word, number in sorted(counts.items()))
         validator.warning(path, f"{reason}, so not recorded: {listed}")

@@ -11,11 +11,11 @@ from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import Part
 
 BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})
-"""Commands that write run results but only compile; `docs generate` is called `generate` there."""
+"""Commands that write run results but only compile; the name of `docs generate` there is `generate`."""
 
 _STATES = {
     "success": State.COMPLETE,
-    # Some batches of the model are written, so its lineage applies.
+    # Some batches of the model were written, so its lineage applies.
     "partial success": State.COMPLETE,
     "error": State.FAIL,
     "fail": State.FAIL,
@@ -26,7 +26,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """Result of one node; `start_ms` is in ms since 1970, 0 if unknown; `code` is empty before dbt 1.7."""
+    """Result of one node. `start_ms` is in ms since 1970, 0 if unknown. `code` is empty before dbt 1.7."""
 
     unique_id: str
     path: str
@@ -47,9 +47,9 @@ class RunResults:
 
 
 def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
-    """Parse the results of nodes of `types`, with errors in their places.
+    """Parse the results of nodes of `types`, leaving out unreadable results.
 
-    Those that built nothing, such as skipped ones, get no result, but are counted in `passed_over`.
+    Nodes that built nothing, such as skipped nodes, have no result but are counted in `passed_over`.
     """
     data = artifact.data
     args = data.optional_object("args")
@@ -57,7 +57,7 @@ def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
     passed_over: Counter[str] = Counter()
     for item in data.items("results", required=data.is_object):
         key = item.readable(lambda part: (part.as_object().required("unique_id"), part.required("status")))
-        # A unique id begins with the type, as in `test.shop.x`: tests and hooks have results, too.
+        # A unique id such as `test.shop.x` begins with the type; tests and hooks have results, too.
         if key is None or key[0].partition(".")[0] not in types:
             continue
         unique_id, status = key
@@ -78,7 +78,7 @@ def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
 
 
 def _start_ms(result: Part) -> int:
-    """Return the start of the execution, else of the compilation, in ms since 1970, 0 if there is neither."""
+    """Return the start of the execution, else of the compilation, in ms since 1970; 0 if both are missing."""
     starts: dict[str, int] = {}
     for timing in result.optional_items("timing"):
         if timing.as_optional_object().get("started_at") is not None:

@@ -10,7 +10,7 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS
 
 FILE_BYTES_MAX = 512 * 2**20
-"""Size limit of one artifact; a manifest has some 20 kB for each model."""
+"""Size limit of one artifact; a manifest has about 20 kB per model."""
 
 _FILES = {
     "manifest.json": MANIFEST.member,
@@ -18,7 +18,7 @@ _FILES = {
     "run_results.json": RUN_RESULTS.member,
 }
 _LEFT_OUT = ("macros", "docs", "parent_map", "child_map", "group_map", "disabled", "selectors", "groups")
-"""Members of a manifest without lineage, which are most of its size in small projects."""
+"""Members of a manifest without lineage, which make up most of its size in small projects."""
 
 _LEFT_OUT_OF_NODES = (
     *("raw_code", "docs", "fqn", "refs", "sources", "metrics", "extra_ctes", "unrendered_config"),
@@ -30,14 +30,14 @@ def read_target(
 ) -> dict[str, Any]:
     """Read manifest.json and, if they exist, catalog.json and run_results.json into one document for `read`.
 
-    Its datasets are in `dataset_namespace`; parts of the manifest that `read` ignores are left out. Raises
+    The datasets are in `dataset_namespace`. Parts of the manifest that `read` ignores are left out. Raises
     UnreadableDocument for a folder without a manifest or a file that is not JSON, and TooLarge for a file of
     more than `bytes_max` bytes.
     """
     document = {
         member: _read_file(path / name, bytes_max)
         for name, member in _FILES.items()
-        # The manifest is required: opening a missing one raises the error that names it.
+        # The manifest is required; opening a missing file raises the error that names it.
         if member == MANIFEST.member or (path / name).is_file()
     }
     _prune(document[MANIFEST.member])
@@ -50,7 +50,7 @@ def _read_file(path: Path, bytes_max: int) -> Any:
     """Parse a file of at most `bytes_max` bytes. Raises UnreadableDocument with its path, TooLarge."""
     try:
         with path.open("rb") as file:
-            # One byte more than allowed shows that a file is too large without reading all of it.
+            # One more byte than allowed shows that a file is too large without reading all of it.
             raw = file.read(bytes_max + 1)
     except OSError as error:
         detail = f"{error.strerror}: give the target folder of a dbt project, where dbt has written it"
@@ -65,7 +65,7 @@ def _read_file(path: Path, bytes_max: int) -> Any:
 
 def _prune(manifest: Any) -> None:
     """Remove members without lineage from a manifest and its nodes, in place; ignore other JSON."""
-    # Any JSON can be in the file; `read` reports what is no manifest.
+    # The file may contain any JSON; `read` reports anything that is not a manifest.
     if not isinstance(manifest, dict):
         return
     for member in _LEFT_OUT:

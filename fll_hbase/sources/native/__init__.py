@@ -1,1 +1,1 @@
-"""Our own documents: operations with origins, and the name-based form."""
+"""Native documents: operations with origins, and the name-based form."""

@@ -1,7 +1,7 @@
-"""Reader of our own documents that caches parsed operations by their bytes.
+"""Reader of native documents that caches parsed operations by their bytes.
 
-A nightly job sends the same operations every night. Operations of documents that were recorded are cached by
-their bytes, so that only the rest of a document, some 200 bytes, is parsed strictly each time (decision 5).
+A nightly job sends the same operations every night. Operations of recorded documents are cached by their
+bytes, so that only the rest of a document, about 200 bytes, is parsed strictly each time (decision 5).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fll_hbase.sources.native import document
 from fll_hbase.sources.native.document import Reading, ReadOperations
 
 REMEMBERED_BYTES_MAX = 128 * 2**20
-"""Bytes of memory of cached operations and their keys, as `memory_bytes` estimates them."""
+"""Memory in bytes for cached operations and their keys, as estimated by `memory_bytes`."""
 
-# No document can evict the rest of the cache: there is room for dozens of entries of this size.
+# The cache has room for dozens of entries of this size, so no document can evict all others.
 REMEMBERED_OPERATIONS_BYTES_MAX = 2**18
 
-# Measured on operations of many shapes: texts take up to four bytes for each that was sent, and the key one.
+# Measured on operations of many shapes: up to four bytes of text for each sent byte, and one for the key.
 _BYTES_PER_ENTRY, _BYTES_PER_SENT_BYTE = 2_000, 5
 _BYTES_PER_FIELD, _BYTES_PER_OPERATION, _BYTES_PER_WARNING = 160, 200, 400
 
@@ -46,9 +46,9 @@ class _Outline(msgspec.Struct):
 
 
 def memory_bytes(sent_bytes: int, operations: ReadOperations) -> int:
-    """Return about how much memory parsed operations take that had `sent_bytes` in their document.
+    """Return the approximate memory of parsed operations with `sent_bytes` bytes in their document.
 
-    At least as much as they take, and at most four times that.
+    The result is at least the actual memory and at most four times as much.
     """
     listed = operations.info.operations
     fields = sum(len(inputs_of(item)) + len(outputs_of(item)) for item in listed)
@@ -64,13 +64,13 @@ def memory_bytes(sent_bytes: int, operations: ReadOperations) -> int:
 class OperationCache:
     """Parsed operations by scope, namespace and bytes, with one bound for all readers. Threads may share it.
 
-    Those of documents that are being recorded are found as long as any of these exists, and take no more
-    memory than that. They are kept when the first of these documents was recorded.
+    Operations of documents being recorded can be found while any such document exists, without extra memory.
+    They are kept once the first of the documents was recorded.
     """
 
     def __init__(self, bytes_max: int = REMEMBERED_BYTES_MAX) -> None:
-        # The key is the bytes, not a digest: a crafted document cannot pass for another (decision 5).
-        # The namespace belongs to it, since datasets without one are in that of the URL.
+        # The key is the bytes, not a digest, so that a crafted document cannot pass for another (decision 5).
+        # The namespace is part of it, since datasets without one are in the URL's namespace.
         self._recorded: LRUCache[_Key, tuple[int, ReadOperations]] = LRUCache(
             bytes_max, getsizeof=lambda item: item[0]
         )
@@ -78,19 +78,19 @@ class OperationCache:
         self._lock = threading.Lock()
 
     def find(self, key: _Key) -> tuple[ReadOperations | None, bool]:
-        """Return the operations of a key, None without any, and whether they are of a recorded document."""
+        """Return the operations of a key, or None, and whether they come from a recorded document."""
         # LRUCache reorders its entries on `get`, so reading needs the lock, too.
         with self._lock:
             recorded = self._recorded.get(key)
             return (self._read.get(key), False) if recorded is None else (recorded[1], True)
 
     def add_read(self, key: _Key, operations: ReadOperations) -> None:
-        """Find these operations as long as they exist elsewhere."""
+        """Make these operations findable while they exist elsewhere."""
         with self._lock:
             self._read[key] = operations
 
     def add_recorded(self, key: _Key, operations: ReadOperations) -> None:
-        """Cache operations of a document that was recorded; may evict others."""
+        """Cache operations of a recorded document; may evict others."""
         size_bytes = memory_bytes(len(key[2]), operations)
         with self._lock:
             # LRUCache raises ValueError for an item larger than the whole cache.
@@ -101,7 +101,7 @@ class OperationCache:
 class CachedDocumentReader:
     """Reads documents and caches their operations. Threads may share it.
 
-    Readers of one `cache` find the operations of each other if they have the same `scope`.
+    Readers that share a `cache` find each other's operations if they have the same `scope`.
     """
 
     def __init__(self, cache: OperationCache | None = None, *, scope: Hashable = None) -> None:
@@ -126,14 +126,14 @@ class CachedDocumentReader:
                 return reading if is_recorded else self._to_remember(key, reading)
         parsed = strict_json.parse(raw)
         reading = document.read(parsed, namespace=namespace)
-        # With a destination in the rest, the result would depend on more than these bytes.
+        # If the rest has a destination, the result depends on more than these bytes.
         if "destination" in parsed:
             return reading
         self._cache.add_read(key, reading.operations)
         return self._to_remember(key, reading)
 
     def _to_remember(self, key: _Key, reading: Reading) -> Reading:
-        """Return a reading whose operations are cached when its document was recorded."""
+        """Return a reading that caches its operations when its document was recorded."""
         return replace(reading, on_recorded=partial(self._cache.add_recorded, key, reading.operations))
 
     def _operations_of(self, raw: bytes) -> bytes:
@@ -145,13 +145,13 @@ class CachedDocumentReader:
 
 
 def _if_small(operations: bytes) -> bytes:
-    """Return the bytes, or b"" for more than REMEMBERED_OPERATIONS_BYTES_MAX, which are not cached."""
+    """Return the bytes, or b"" if they exceed REMEMBERED_OPERATIONS_BYTES_MAX and so are not cached."""
     return operations if len(operations) <= REMEMBERED_OPERATIONS_BYTES_MAX else b""
 
 
 def _without(raw: bytes, data: bytes) -> bytes:
     """Return the document with a placeholder in place of its operations, else the document unchanged."""
-    # Only the first bytes are searched for: a search for all of them costs more than parsing the rest.
+    # Search only for the first bytes: a search for all of them takes longer than parsing the rest.
     begin = raw.find(data[:_LOOK_BYTES])
     if not raw.startswith(data, begin):
         return raw
@@ -161,15 +161,15 @@ def _without(raw: bytes, data: bytes) -> bytes:
 def _parse_rest(raw: bytes) -> object:
     """Parse a document whose placeholder replaced the member `operations`, not equal bytes elsewhere.
 
-    None if it is none, or not JSON: positions of errors would be wrong.
+    Returns None for anything else and for invalid JSON, where the positions of errors would be wrong.
     """
     try:
-        # Strict: it finds duplicate members, which msgspec accepts (decision 5).
+        # The strict parser finds duplicate members, which msgspec accepts (decision 5).
         parsed = strict_json.parse(raw)
     except UnreadableDocument:
         return None
     if not isinstance(parsed, dict) or "destination" in parsed:
         return None
     placeholder = parsed.get("operations")
-    # `False == 0` in Python, so the type is compared, too.
+    # `False == 0` in Python, so compare the type, too.
     return parsed if type(placeholder) is int and placeholder == _PLACEHOLDER else None

@@ -1,6 +1,6 @@
-"""Our own document: a run and its operations, in either of two forms.
+"""Native document: a run and its operations, in either of two forms.
 
-The forms are those of the REST contract; `/openapi.json` describes them.
+The REST contract defines the forms, and `/openapi.json` describes them.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _MEMBERS = {
     "TRANSFORM": ("inputs", "outputs"),
     "WRITE": ("destination", "inputs", "unknownOrigins"),
 }
-"""The members of an operation by its type, without those that all have."""
+"""The members of an operation by its type, in addition to the members of all operations."""
 _STATES = [state.value for state in State]
 
 MILLISECONDS_MIN = 10**11
-"""A start before this, in March 1973, is most likely in seconds, of which it is the year 5138."""
+"""Starts before this, in March 1973, are most likely in seconds, where this value is in the year 5138."""
 
 
-# A character has four bytes at most.
+# A character has at most four bytes.
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_BYTES_MAX // 4)]
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_BYTES_MAX // 4)]
 
 
 class _PlainRun(msgspec.Struct, forbid_unknown_fields=True, rename={"start_ms": "startTime"}):
-    """The run of a document without any fault, but for its start, which may have more than 64 bits."""
+    """The run of a document without errors, except for its start, which may have more than 64 bits."""
 
     application: _Name
     type: _Name
@@ -62,7 +62,7 @@ class _PlainRun(msgspec.Struct, forbid_unknown_fields=True, rename={"start_ms": 
 
 
 class _PlainDocument(msgspec.Struct, forbid_unknown_fields=True):
-    """A document with such a run, whose operations are known."""
+    """A document with such a run, whose operations are already known."""
 
     run: _PlainRun
     operations: Any
@@ -81,7 +81,7 @@ class ReadOperations:
 class Reading:
     """A parsed document: the run, its operations, and warnings about the head.
 
-    `on_recorded` is to be called when the document was recorded.
+    Call `on_recorded` when the document was recorded.
     """
 
     run: ProgramRun
@@ -91,12 +91,12 @@ class Reading:
 
     @property
     def recorded(self) -> RecordedRun:
-        """The run with its lineage, as the store records it."""
+        """Return the run with its lineage, as the store records it."""
         return RecordedRun(self.run, self.operations.info)
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
-        """All warnings, those about the head first."""
+        """Return all warnings, those about the head first."""
         warnings = (*self.head_warnings, *self.operations.warnings)
         return tuple(ErrorList(warnings)) if warnings else ()
 
@@ -104,9 +104,9 @@ class Reading:
 def read(document: object, *, namespace: str | None, operations: ReadOperations | None = None) -> Reading:
     """Read a document and return its run.
 
-    If `namespace`, that of the URL, is None, the document must contain one. `operations` are the document's
-    if they are already parsed. Raises UnreadableDocument with every error of shape, else InvalidLineage with
-    every error of lineage, else TooLarge.
+    `namespace` comes from the URL. If it is None, the document must contain one. `operations` are the
+    document's if they are already parsed. Raises UnreadableDocument with every error of shape, else
+    InvalidLineage with every error of lineage, else TooLarge.
     """
     if operations and (run := _read_plain_run(document, namespace)):
         return Reading(run, operations, ())
@@ -114,16 +114,16 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     validator = top.validator
     run = read_run(top, namespace)
     if validator.errors:
-        # The document is refused without its lineage, which takes longer to build than all else.
+        # The document is refused, so skip building its lineage, which takes most of the time.
         errors = _find_shape_errors(top.members, namespace) if operations is None else ()
         raise UnreadableDocument(chain(validator.errors, errors))
     return Reading(run, operations or read_operations(top.members, namespace), tuple(validator.warnings))
 
 
 def _read_plain_run(document: object, namespace: str | None) -> ProgramRun | None:
-    """Return the run of a document whose head has no fault and no odd part; None to look at it closely.
+    """Return the run of a document with a plain, valid head, or None if the head needs a full check.
 
-    A program's documents differ in run and time only, and the closer look takes most of their reading.
+    A program's documents differ only in run and time, and the full check takes most of their reading time.
     """
     try:
         plain = msgspec.convert(document, _PlainDocument)
@@ -150,7 +150,7 @@ def read_operations(
     """Build the lineage of the members `operations` and `destination`; raises like `read`."""
     validator = Validator()
     operations, invalid = _parse_operations(Part(validator, members), namespace)
-    # Lineage is checked in well-formed operations only: placeholders would cause false errors.
+    # Check the lineage of well-formed operations only, since placeholders would cause false errors.
     validator.check()
     if invalid:
         raise InvalidLineage(chain(invalid, lineage.find_errors(operations)))
@@ -160,7 +160,7 @@ def read_operations(
 
 
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
-    """Return the errors of shape in the operations, empty if they have none, or errors of lineage only."""
+    """Return the errors of shape in the operations, none if there are only errors of lineage."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
         _parse_operations(Part(validator, members), namespace)
@@ -180,10 +180,10 @@ def _parse_operations(top: Part, namespace: str) -> tuple[list[Operation], Error
 def _refuse_unknown_origins(items: list[Any]) -> None:
     """Raise InvalidLineage if so many inputs have unknown origins that further errors are not counted.
 
-    Building the operations of half a million inputs takes seconds, and this document is refused anyway. As
-    where reading stops at so many errors of shape, what comes after them is not looked at.
+    Building the operations of half a million inputs takes seconds, although this document is refused anyway.
+    As with too many errors of shape, the rest of the document is not examined.
     """
-    # Up to the first that is not an object, since errors of shape are found by reading the operations.
+    # Stop at the first operation that is not an object, since reading the operations finds errors of shape.
     operations = list(takewhile(lambda item: isinstance(item, dict), items))
     if sum(len(_sent_inputs(operation)) for operation in operations) >= ERRORS_COUNTED_MAX:
         names = (item.get("name") for item in items if isinstance(item, dict))
@@ -193,7 +193,7 @@ def _refuse_unknown_origins(items: list[Any]) -> None:
 
 
 def _unknown_origins(operations: list[dict[str, Any]], names: set[str]) -> Iterator[FieldError]:
-    """Yield an error for each input, by its path, whose origin is a text that is not among `names`."""
+    """Yield an error, with its path, for each input whose origin is a text outside `names`."""
     for number, operation in enumerate(deadline.watched(operations)):
         for index, given in enumerate(_sent_inputs(operation)):
             origin = given.get("origin") if isinstance(given, dict) else None
@@ -202,15 +202,15 @@ def _unknown_origins(operations: list[dict[str, Any]], names: set[str]) -> Itera
 
 
 def _sent_inputs(operation: dict[str, Any]) -> list[Any]:
-    """Return the inputs of an operation as sent, unchecked; [] if they are no list."""
+    """Return the inputs of an operation as sent, unchecked, or [] if they are not a list."""
     inputs = operation.get("inputs")
     return inputs if isinstance(inputs, list) else []
 
 
 def read_head(document: object, namespace: str | None, *members: str) -> tuple[Part, str]:
-    """Return a document with a validator of its own, and its namespace; warn of other members than these.
+    """Return a document with its own validator, and its namespace; warn of members other than `members`.
 
-    The namespace is from the URL, or if that is None, from the document; an error is added if they differ.
+    The namespace comes from the URL or, if that is None, from the document. A difference adds an error.
     Raises UnreadableDocument for anything but an object.
     """
     top = Part(Validator(), document).with_members(*members)
@@ -229,7 +229,7 @@ def read_run(top: Part, namespace: str) -> ProgramRun:
         run.with_members("application", "version", "type", "program", "run", "startTime", "state")
     else:
         run.error("missing")
-    # One error for the whole member instead of one for each member that it lacks.
+    # One error for the whole member instead of one for each of its missing members.
     if not run.is_object:
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     start_ms = run.integer("startTime", below=START_LIMIT_MS)
@@ -248,9 +248,9 @@ def read_run(top: Part, namespace: str) -> ProgramRun:
 
 
 def _operation(part: Part, namespace: str) -> Operation:
-    """Read an operation by its `type`; add errors for missing members and those of other types."""
+    """Read an operation by its `type`; add errors for missing members and members of other types."""
     kind = part.get("type") if part.get("type") in TYPES else ""
-    # With an unknown type the members of all types are allowed, so that only the type is reported.
+    # For an unknown type, allow the members of all types, so that only the type is reported.
     members = _MEMBERS.get(kind, ("source", "destination", "inputs", "outputs", "unknownOrigins"))
     part.with_members("type", "name", "description", *members)
     if part.is_object and "type" not in part:
@@ -270,22 +270,22 @@ def _operation(part: Part, namespace: str) -> Operation:
             return Transform(name, description, _inputs(part), _outputs(part))
     if "type" in part:
         part.choice("type", TYPES, "")
-    # A placeholder: there is an error by now, so it is never recorded.
+    # A placeholder, which is never recorded since there is an error by now.
     return Transform(name, description, (), ())
 
 
 def _outputs(operation: Part) -> tuple[Field, ...]:
-    """Return the output fields of an operation; adds errors for invalid ones."""
+    """Return the output fields of an operation; add errors for invalid fields."""
     return tuple(map(read_field, operation.items("outputs")))
 
 
 def _inputs(operation: Part) -> tuple[InputField, ...]:
-    """Return the inputs of an operation; adds errors for invalid ones."""
+    """Return the inputs of an operation; add errors for invalid inputs."""
     return tuple(map(_input, operation.items("inputs")))
 
 
 def _input(part: Part) -> InputField:
-    """Read an input; `?` with errors for what is missing or invalid."""
+    """Read an input, with `?` and errors for missing or invalid parts."""
     part.with_members("origin", "name", "influence", "kind")
     if not part.is_object:
         return InputField("?", "?")

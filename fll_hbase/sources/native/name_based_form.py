@@ -1,7 +1,7 @@
 """The name-based form of operations: inputs are field names, resolved in order.
 
-A field name refers to the output of the latest earlier operation with that name. A field is alive until it is
-an input of an operation without outputs; the fields alive at the end are written to the only destination.
+A field name refers to the latest earlier operation with an output of that name. A field is alive until an
+operation without outputs uses it. The fields alive at the end are written to the only destination.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fll_hbase.sources.native.shared_members import read_dataset, read_field
 from fll_hbase.sources.validation import Part
 
 SOURCE_FIELDS_MAX = 100_000
-"""Fields that one operation may read: it couples each of its outputs with a field of each of its sources."""
+"""Fields that one operation may read: each output is coupled with a field of each of its sources."""
 
 
 def read(top: Part, items: Iterable[Part], namespace: str) -> tuple[list[Operation], ErrorList]:
@@ -38,12 +38,12 @@ class _Flow:
     operations: list[Operation] = field(default_factory=list)
     invalid: ErrorList = field(default_factory=ErrorList)
     origins: dict[str, str] = field(default_factory=dict)
-    # A dict, because a set has no order: it is the order of the inputs of the WRITE.
+    # A dict instead of a set keeps the order, which is the order of the WRITE's inputs.
     alive: dict[str, None] = field(default_factory=dict)
     names: UniqueNames = field(default_factory=UniqueNames)
 
     def resolve_input(self, name: str, path: str) -> list[InputField]:
-        """Return the input of that name; empty, with an error, if no earlier operation outputs it."""
+        """Return the input of that name, or [] with an error if no earlier operation outputs it."""
         if name in self.origins:
             return [InputField(self.origins[name], name)]
         self.invalid.append(FieldError(path, f"no earlier operation outputs {name!r}"))
@@ -58,11 +58,11 @@ def _add(flow: _Flow, item: Part, namespace: str) -> None:
     own_name = item.required("name")
     description = item.optional("description")
     outputs = tuple(map(read_field, item.items("outputs")))
-    # Inputs are resolved before the outputs are added: an operation may read and output the same name.
+    # Resolve inputs before adding outputs, since an operation may read and output the same name.
     sources, fields, inputs = _read_inputs(flow, item.items("inputs"), namespace)
     # Names may repeat in this form, while origins refer to operations by name.
     name = flow.names.assign(own_name)
-    # A READ has one source and no inputs; any other mix becomes a READ per source before a TRANSFORM.
+    # A READ has one source and no inputs. Any other mix becomes a READ per source before a TRANSFORM.
     if len(sources) == 1 and not fields:
         flow.operations.append(Read(name, description, *sources[0], outputs))
     else:
@@ -86,7 +86,7 @@ def _add(flow: _Flow, item: Part, namespace: str) -> None:
 def _read_inputs(
     flow: _Flow, items: Iterable[Part], namespace: str
 ) -> tuple[list[tuple[Dataset, str]], list[str], list[InputField]]:
-    """Return the inputs of an operation: sources, and fields, by name and as outputs of operations."""
+    """Return the inputs of an operation: sources, field names, and fields as outputs of operations."""
     sources: list[tuple[Dataset, str]] = []
     fields: list[str] = []
     inputs: list[InputField] = []

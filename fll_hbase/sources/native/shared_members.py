@@ -12,7 +12,7 @@ _INFLUENCES = [influence.value for influence in Influence]
 def read_dataset(
     holder: Part, name: str, namespace: str, *, also: tuple[str, ...] = ()
 ) -> tuple[Dataset, str]:
-    """Read the dataset in the member `name` and its description. Without a namespace it is in `namespace`.
+    """Read the dataset in the member `name` and its description; `namespace` is its default namespace.
 
     `also` lists further members that are allowed. A missing or invalid dataset adds an error and returns a
     placeholder.
@@ -39,12 +39,12 @@ def read_field(part: Part) -> Field:
 
 
 def read_influence(part: Part) -> tuple[Influence, str]:
-    """Return an input's influence and its kind, "" unless indirect; add an error for a direct one's kind."""
+    """Return an input's influence and its kind, "" for a direct input; add an error if that has a kind."""
     influence = Influence(part.choice("influence", _INFLUENCES, Influence.DIRECT.value))
     if "kind" not in part:
         return influence, ""
     kind = part.choice("kind", KINDS, "")
-    # A kind states what an indirect input decides (filter, join); a direct one contributes its value.
+    # A kind says what an indirect input decides (filter, join), while a direct input contributes its value.
     if influence is Influence.DIRECT:
         part.error('goes with `"influence": "indirect"` alone', "kind")
     return influence, kind

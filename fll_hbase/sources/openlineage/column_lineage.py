@@ -1,8 +1,8 @@
 """Column lineage facets, in all their layouts: source fields of each field, with transformations.
 
-In `columnLineage` up to 1-0-2, a field has one transformation type. From 1-1-0, each input field has its own.
-From 1-2-0, inputs of the whole dataset are a list of their own. Agents of earlier versions repeat such inputs
-in every field. They are moved from the fields to the dataset, so that they are stored once. The facet
+In `columnLineage` up to 1-0-2, a field has one transformation type. From 1-1-0, each input field has its own
+type. From 1-2-0, inputs of the whole dataset are a separate list. Agents of earlier versions repeat such
+inputs in every field. Reading moves them from the fields to the dataset to store them once. The facet
 `lineage` has other member names, and inputs without a field: their datasets are read, with unknown fields.
 """
 
@@ -17,11 +17,11 @@ from fll_hbase.model.run_events import InputColumn, OutputColumn
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
 SourceLookup: TypeAlias = Callable[[Part], tuple[int, str] | None]
-"""Returns the index of the dataset of an input and the field name, or None if the input names no field."""
+"""Returns the index of an input's dataset and the field name, or None if the input names no field."""
 
 
 class FacetLayout(NamedTuple):
-    """Member names of a facet: the inputs of a field, and those of the whole dataset."""
+    """Member names of a facet for the inputs of a field and for the inputs of the whole dataset."""
 
     field_inputs: str
     dataset_inputs: str
@@ -45,9 +45,9 @@ class OutputLineage:
 
 
 def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage:
-    """Read the lineage of one output. Fields whose inputs all name datasets without a field are left out.
+    """Read the lineage of one output. A field whose inputs all name datasets without a field is left out.
 
-    Without a list of dataset inputs, indirect inputs that all columns share become these.
+    Without a list of dataset inputs, indirect inputs shared by all columns become the dataset inputs.
     """
     validator = facet.validator
     columns: dict[str, set[InputColumn]] = {}
@@ -58,16 +58,17 @@ def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage
         if item.leave_out(errors_before=errors_before) or not item.is_object:
             continue
         inputs = set(_read_inputs(item, shape.field_inputs, source, _describe_field(item)))
-        # A field without inputs is generated. One whose inputs name only datasets, or cannot be read, has
-        # unknown ones.
+        # A field without inputs is generated. A field has unknown inputs if they name only datasets or cannot
+        # be read.
         if inputs or item.get(shape.field_inputs) in (None, []):
             columns[name] = inputs
     dataset_inputs = {
-        # Indirect, even if the agent types it DIRECT: an input of all rows is no value of one field.
+        # Always indirect, even if the agent types it DIRECT: an input of all rows is not the value of a
+        # field.
         _dataset_input(input_column)
         for input_column in _read_inputs(facet, shape.dataset_inputs, source, "")
     }
-    # Layouts before 1-2-0. In a dataset with one field they look like the field's own.
+    # Layouts before 1-2-0 need this. With one field only, dataset inputs look like the field's own.
     if not isinstance(facet.get(shape.dataset_inputs), list) and len(columns) > 1:
         dataset_inputs = {
             input_column
@@ -75,7 +76,7 @@ def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage
             if input_column.kind in DATASET_KINDS
         }
         columns = {name: inputs - dataset_inputs for name, inputs in columns.items()}
-    # Sorted: agents list equal inputs in varying order, and a nightly job must keep its checksum.
+    # Sorted, because agents list equal inputs in varying order and a nightly job must keep its checksum.
     return OutputLineage(
         tuple(OutputColumn(name, tuple(sorted(inputs))) for name, inputs in sorted(columns.items())),
         tuple(sorted(dataset_inputs)),
@@ -83,7 +84,7 @@ def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage
 
 
 def _dataset_input(column: InputColumn) -> InputColumn:
-    """Return an input as an indirect input of the whole dataset; a direct one loses its description."""
+    """Return an input as an indirect input of the whole dataset; remove a direct input's description."""
     transformation = "" if column.direct else column.transformation
     return InputColumn(column.dataset_index, column.field, False, column.kind, transformation)
 
@@ -100,12 +101,12 @@ def _read_inputs(
                 for transformation in item.optional_items("transformations")
                 if (column := _read_transformation(transformation.as_optional_object(), *located))
             ]
-            # Layouts up to 1-0-2 describe the transformation at the field, for all of its inputs.
+            # Layouts up to 1-0-2 describe the transformation in the field, for all of its inputs.
             yield from described or [InputColumn(*located, True, "", field_description)]
 
 
 def _read_transformation(part: Part, dataset_index: int, field: str) -> InputColumn | None:
-    """Return an input with one transformation; None, with a warning, if that has no type."""
+    """Return an input with one transformation, or None, with a warning, if it has no type."""
     type_ = part.readable(lambda item: item.required("type"))
     if type_ is None:
         return None
@@ -113,7 +114,7 @@ def _read_transformation(part: Part, dataset_index: int, field: str) -> InputCol
     description = part.text("description")
     masked = part.get("masking") is True
     if type_.upper() == INDIRECT:
-        # The spec does not enumerate subtypes. One that is no kind of the contract is left out.
+        # The spec does not enumerate subtypes. A subtype that is not a kind of the contract is left out.
         kind = subtype.lower()
         described = _describe_transformation("", description, masked=masked)
         return InputColumn(dataset_index, field, False, kind if kind in KINDS else "", described)
@@ -123,7 +124,7 @@ def _read_transformation(part: Part, dataset_index: int, field: str) -> InputCol
 
 
 def _describe_field(field: Part) -> str:
-    """Return the description of the transformation that older layouts give at the field, "" without one."""
+    """Return the transformation's description that older layouts have in the field, "" if absent."""
     type_ = field.text("transformationType")
     description = field.text("transformationDescription")
     masked = type_.upper() == MASKED
@@ -131,7 +132,7 @@ def _describe_field(field: Part) -> str:
 
 
 def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
-    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`, or "" if nothing is known of it."""
+    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`, or "" if nothing is known."""
     text = f"{subtype}: {description}" if subtype and description else subtype or description
     if not masked:
         return text

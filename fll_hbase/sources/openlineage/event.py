@@ -22,15 +22,15 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Val
 
 KINDS = {kind.value for kind in EventType}
 DATASET = "DATASET"
-"""The type of a run that stands for a statement about a dataset, of no run that is known."""
+"""The type of a run that represents a statement about a dataset, not a known run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvent:
-    """A parsed event: the run event, if there is one, with its lineage, and metadata of its datasets.
+    """A parsed event: its run event with lineage, if there is one, and metadata of its datasets.
 
-    `later` is metadata to record after the run: tags, and that of the catalogue of an exporting store.
-    `statements` are events of further runs: the lineage that the event states of its inputs.
+    `later` is metadata to record after the run: tags, and metadata from the catalogue of an exporting store.
+    `statements` are events of further runs, for the lineage of inputs that the event states.
     """
 
     event: IncomingEvent | None
@@ -47,12 +47,13 @@ class ParsedEvent:
 
 
 def parse(raw: bytes) -> Any:
-    """Decode the JSON of an event. Raises UnreadableDocument for text that is not JSON in UTF-8, TooLarge."""
+    """Decode the JSON of an event. Raises UnreadableDocument for anything but JSON in UTF-8, and TooLarge."""
     strict_json.check_containers(raw)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # Half of a surrogate pair, as Python writes names of files that are not UTF-8, costs its part only.
+        # Python writes lone surrogates for file names that are not UTF-8. Only the part with them is
+        # unreadable.
         if strict_json.has_surrogate_escape(raw):
             return strict_json.parse_with_halves(raw)
         raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error
@@ -72,14 +73,14 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     producer = top.text("producer")
     datasets = DatasetCollector(rules or NameRules(), producer=producer, namespace=_job_namespace(top))
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None
-    # Run events have a job, too, so `run` is looked for first.
+    # Run events have a job, too, so look for `run` first.
     if "run" in top:
         parsed = _run_event(top, datasets, time_ms)
     elif "dataset" in top:
         parsed = _dataset_event(top, datasets, time_ms)
     elif "job" in top:
         part = _event_lineage(top, datasets, "")
-        # Without datasets the event describes the job only, and there is nothing to record.
+        # Without datasets the event describes only the job, and there is nothing to record.
         parsed = part, _static_event(part, time_ms, datasets) if part.mentions else None
     else:
         top.error("missing: an event needs `run`, `job` or `dataset`")
@@ -87,7 +88,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
     tags = tuple(datasets.field_tags())
-    # Those of an exported run are exported themselves, each as a run of its own.
+    # An exported run's statements are exported separately, each as its own run.
     statements: tuple[IncomingEvent, ...] = ()
     if event is not None and not part.operations:
         statements = tuple(_input_statements(datasets, part, event.run, time_ms))
@@ -97,14 +98,14 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
 
 def _job_namespace(top: Part) -> str:
     """Return the namespace of the job if it can be read, else ""."""
-    # A validator of its own: what is wrong with the job is reported where the job is read.
+    # A separate validator, because errors of the job are reported where the job is read.
     job = Part(Validator(), top.get("job"))
     namespace = job.required("namespace", bytes_max=ID_BYTES_MAX)
     return "" if job.validator.errors else namespace
 
 
 def _run_event(top: Part, datasets: DatasetCollector, time_ms: int) -> tuple[EventLineage, IncomingEvent]:
-    """Return the lineage of an event of a run, and the event; an exported one as the run it is of."""
+    """Return the lineage and the run event of an event of a run; an exported event keeps its original run."""
     errors_before = top.validator.errors.count
     kind = EventType(top.choice("eventType", KINDS, EventType.OTHER.value))
     top.member("eventType").leave_out(errors_before=errors_before)
@@ -123,7 +124,7 @@ def _run_event(top: Part, datasets: DatasetCollector, time_ms: int) -> tuple[Eve
 def _dataset_event(
     top: Part, datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
-    """Return the lineage of a dataset as that of a job of the same name that writes it, and its event.
+    """Return the lineage of a dataset, as written by a job of the same name, and its event.
 
     The event is None if it has only metadata. Raises UnreadableDocument for an unreadable name.
     """
@@ -133,17 +134,17 @@ def _dataset_event(
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, DATASET, datasets.dataset_names(), mentions)
     has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
-    # A schema alone updates the catalogue only. Otherwise each change of a schema would be a run.
+    # A schema alone only updates the catalogue, so that a change of a schema does not become a run.
     return part, _static_event(part, time_ms, datasets) if has_lineage else None
 
 
 def _input_statements(
     datasets: DatasetCollector, stating: EventLineage, run: str, time_ms: int
 ) -> Iterator[IncomingEvent]:
-    """Yield an event of a DATASET run for each input whose own lineage an event of `run` states."""
+    """Yield a DATASET run's event for each input whose own lineage is stated by an event of `run`."""
     for collector in datasets.input_statements():
         mentions, names = collector.mentions(), collector.dataset_names()
-        # Without other datasets or inputs it relates what it writes to nothing.
+        # Without other datasets or inputs, the statement relates the dataset to nothing.
         has_inputs = any(mention.columns or mention.dataset_inputs for mention in mentions)
         if collector.first is None or (len(mentions) == 1 and not has_inputs):
             continue
@@ -153,7 +154,7 @@ def _input_statements(
             parent=(stating.namespace, stating.job, run),
             physical_names=tuple(sorted(collector.physical_names)),
         )
-        # One for each run that states it, whose events merge as those of the run do.
+        # One statement per run that makes it, so that its events merge like the run's.
         statement = digest("\n".join((namespace, name, run)).encode())
         yield run_events.make_event(
             f"{DATASET.lower()}-{statement}", time_ms, EventType.COMPLETE, part, facts
@@ -161,7 +162,7 @@ def _input_statements(
 
 
 def _event_lineage(top: Part, datasets: DatasetCollector, operations: str) -> EventLineage:
-    """Collect the datasets of an event; return its lineage, completed by the columns of its SQL."""
+    """Collect the datasets of an event, and return its lineage with columns from its SQL added."""
     job = top.member("job").as_object()
     namespace = job.required("namespace", bytes_max=ID_BYTES_MAX)
     name = job.required("name", bytes_max=NAME_BYTES_MAX)
@@ -175,7 +176,7 @@ def _event_lineage(top: Part, datasets: DatasetCollector, operations: str) -> Ev
     mentions, names = datasets.mentions(), datasets.dataset_names()
     statement = facets.facet(job_facets, "sql").text("query")
     if statement and not operations:
-        # Imported here: an export names its facets, and reads no SQL.
+        # Imported here, because an export names its facets but reads no SQL.
         from fll_hbase.sources.openlineage import sql_facet
 
         mentions, fault = sql_facet.with_derived_columns(
@@ -190,8 +191,8 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
     """Make a completed run from an event without a run, identified by content and time."""
     facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical_names)))
     event = run_events.make_event("", time_ms, EventType.COMPLETE, part, facts)
-    # Not known before the event is made: the id contains the digest of its lineage.
-    # The time belongs to it, so that equal lineage at another time is another run with the same checksum.
+    # Set last, because the id contains the digest of the event's lineage. The time is a part of the id, so
+    # that equal lineage at another time is another run with the same checksum.
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
     run = f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}"
     return replace(event, run=run)

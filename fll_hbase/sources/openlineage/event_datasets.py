@@ -18,10 +18,10 @@ from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
-# Bounds the recursion over a schema that a client sends; docs/record/openlineage.md states it.
+# Bounds the recursion over a client's schema; stated in docs/record/openlineage.md.
 DEPTH_MAX = 50
 PRODUCER_MAX = 1_000
-"""Characters of a producer that a tag names; docs/record/openlineage.md states it."""
+"""Characters of a tag's producer; stated in docs/record/openlineage.md."""
 
 JOB = "JOB"
 SPARK = "/integration/spark"
@@ -29,12 +29,12 @@ SPARK = "/integration/spark"
 
 _LINEAGES = {"columnLineage": column_lineage.COLUMN_LINEAGE, "lineage": column_lineage.LINEAGE}
 _DOUBLED_DIRECTORY = re.compile(r"(/[^/]+)\1(?=/)")
-"""A directory that occurs twice in a row in a path, as the Spark agent writes it for dropped tables."""
+"""A directory repeated in a path, which the Spark agent writes for dropped tables."""
 
 
 @dataclass(slots=True)
 class _ListedDataset:
-    """One dataset of an event; `lineages` are its lineage facets, not yet parsed, with their JSON paths."""
+    """One dataset of an event; `lineages` are its unparsed lineage facets with their layouts."""
 
     name: Name
     written: bool
@@ -51,8 +51,8 @@ class _ListedDataset:
 class DatasetCollector:
     """Collects the datasets of one event. `physical_names` has (namespace, logical name, physical name).
 
-    Datasets whose namespace is empty have `namespace`, that of the job. A part that cannot be read is left
-    out with a warning, and costs no other part.
+    A dataset with an empty namespace gets `namespace`, the job's. An unreadable part is left out with a
+    warning and does not affect other parts.
     """
 
     def __init__(self, rules: NameRules, *, producer: str, namespace: str) -> None:
@@ -61,7 +61,7 @@ class DatasetCollector:
         self._doubles_directories = SPARK in producer
         self._producer = producer
         self._listed: list[_ListedDataset] = []
-        # Of a statement about an input: those of all datasets of the event.
+        # Set for a statement about an input: the fields of all datasets of the event.
         self._known_fields: dict[Name, FieldNames] | None = None
         self._meant: dict[Name, Name] = {}
         self._indexes: dict[Name, int] = {}
@@ -75,7 +75,7 @@ class DatasetCollector:
         return self._listed[0].name if self._listed else None
 
     def add(self, item: Part, *, written: bool) -> None:
-        """Add an item of `inputs` or `outputs`; warn of one without readable name, and leave it out."""
+        """Add an item of `inputs` or `outputs`; warn of an item without readable name, and leave it out."""
         if not item.is_object:
             item.warn_type("an object")
             return
@@ -94,7 +94,7 @@ class DatasetCollector:
             lineage = facet(facets, facet_name, member="fields")
             if lineage.is_object:
                 dataset.lineages.append((shape, lineage))
-        # After name rules a symlink may equal the name; a dataset is no alias of itself.
+        # After name rules a symlink may equal the name, but a dataset is not an alias of itself.
         dataset.aliases = set(self._aliases(facets)) - {dataset.name}
         dataset.description = facet(facets, "documentation").text("description")
         dataset.tags = list(self._tags(facets))
@@ -102,25 +102,25 @@ class DatasetCollector:
         self._listed.append(dataset)
 
     def add_entry(self, entry: Part) -> None:
-        """Add an output that the `lineage` facet of a job describes; warn of one without readable name."""
+        """Add an output from the `lineage` facet of a job; warn of an output without readable name."""
         name = self._read_name(entry)
         if name is not None:
             self._listed.append(_ListedDataset(name, True, lineages=[(column_lineage.LINEAGE, entry)]))
 
     def mentions(self) -> tuple[DatasetMention, ...]:
-        """Return a mention of each dataset read or written, duplicates merged, ordered as `dataset_names`."""
+        """Return mentions of datasets read or written, duplicates merged, in the order of `dataset_names`."""
         listed: dict[tuple[Name, bool], list[DatasetMention]] = {}
-        # All schemas first: lineage of one dataset may name nested fields of another.
+        # Collect all schemas first, since lineage of one dataset may name nested fields of another.
         fields = self._field_names() if self._known_fields is None else self._known_fields
         declared = self._declared_inputs()
         for dataset in deadline.watched(self._listed):
             mention = self._mention(dataset, fields, declared)
             listed.setdefault((dataset.name, dataset.written), []).append(mention)
         merged = {key: _merge_mentions(mentions) for key, mentions in deadline.watched(listed.items())}
-        # A dataset that only a facet names is read, too, though `inputs` does not list it.
+        # A dataset that only a facet names is read, too, although `inputs` does not list it.
         for name in self._read_without_fields - {name for name, written in merged if not written}:
             merged[name, False] = DatasetMention(self._index_of(name), False)
-        # Sorted names make equal lineage equal bytes, which are stored once (decision 12).
+        # With sorted names, equal lineage has equal bytes, which are stored once (decision 12).
         ordered = {name: item_path for item_path, name in enumerate(self.dataset_names())}
         positions = [ordered[name] for name in self._indexes]
         moved = run_events.remap_all(merged.values(), positions)
@@ -129,7 +129,7 @@ class DatasetCollector:
     def input_statements(self) -> Iterator[DatasetCollector]:
         """Yield a collector for each input whose lineage the event states, with that input as written.
 
-        The lineage of an input states how other runs made it, so it does not belong to this run.
+        The lineage of an input describes other runs, so it does not belong to this run.
         """
         stated: dict[Name, list[_ListedDataset]] = {}
         for dataset in self._listed:
@@ -159,7 +159,7 @@ class DatasetCollector:
                 yield DatasetMetadata(Dataset(*dataset.name), fields, dataset.description)
 
     def ordered_fields(self) -> dict[Name, tuple[str, ...]]:
-        """Return the fields of each dataset with a schema, in its order."""
+        """Return the fields, in order, of each dataset with a schema."""
         return {dataset.name: tuple(dataset.fields) for dataset in self._listed if dataset.fields}
 
     def dataset_names(self) -> tuple[Name, ...]:
@@ -169,11 +169,11 @@ class DatasetCollector:
     def _mention(
         self, dataset: _ListedDataset, fields: dict[Name, FieldNames], declared: DeclaredNames
     ) -> DatasetMention:
-        """Return a listed dataset as a mention. Only written ones have column lineage."""
+        """Return a listed dataset as a mention. Only written datasets have column lineage."""
         item_path = self._index_of(dataset.name)
         if dataset.previous is not None:
             self._index_of(dataset.previous)
-        # That of an input is a statement of its own.
+        # The lineage of an input is a separate statement.
         listed = dataset.lineages if dataset.written else ()
         lineages = [self._lineage(dataset, fields, declared, *lineage) for lineage in listed]
         return DatasetMention(
@@ -198,7 +198,7 @@ class DatasetCollector:
         shape: column_lineage.FacetLayout,
         facet: Part,
     ) -> column_lineage.OutputLineage:
-        """Read a facet of column lineage. Its inputs are dataset indexes and the paths of nested fields."""
+        """Read a facet of column lineage. Its inputs become dataset indexes and paths of nested fields."""
 
         def source(item: Part) -> tuple[int, str] | None:
             # A dependency between jobs has no fields, so it is not recorded.
@@ -207,7 +207,7 @@ class DatasetCollector:
                 return None
             if name not in fields:
                 name = self._meant_name(name, declared, item)
-            # Only the facet `lineage` has inputs without a field. In `columnLineage` the field is required.
+            # Only the facet `lineage` has inputs without a field; `columnLineage` requires the field.
             if shape is column_lineage.LINEAGE and item.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
@@ -234,7 +234,7 @@ class DatasetCollector:
         return declared
 
     def _meant_name(self, name: Name, declared: DeclaredNames, item: Part) -> Name:
-        """Return the input that a name of column lineage means, with a warning; itself if none is certain."""
+        """Return the input that a name in column lineage means, with a warning, or the name if uncertain."""
         if name not in self._meant:
             self._meant[name] = declared.find(name) or name
             if self._meant[name] != name:
@@ -245,22 +245,22 @@ class DatasetCollector:
         return self._meant[name]
 
     def _index_of(self, name: Name) -> int:
-        """Return the index of a dataset, which is the next free one if it has none yet."""
+        """Return the index of a dataset; a new dataset gets the next free index."""
         return self._indexes.setdefault(name, len(self._indexes))
 
     def _read_name(self, item: Part, *, doubled: bool = False) -> Name | None:
-        """Return namespace and name, after name rules; None, with a warning, if one is unreadable."""
+        """Return namespace and name after name rules, or None, with a warning, if either is unreadable."""
         errors_before = item.validator.errors.count
         if item.get("namespace") == "" and self._namespace:
             namespace = self._namespace_of_job(item)
         else:
             namespace = item.required("namespace", bytes_max=ID_BYTES_MAX)
         name = item.required("name", bytes_max=NAME_BYTES_MAX)
-        # The repeated directory is removed first, so that name rules match the path as it is on disk.
+        # Remove the repeated directory first, so that name rules match the path on disk.
         logical = self._rules.apply(_DOUBLED_DIRECTORY.sub(r"\1", name) if doubled else name)
         namespace, logical = self._standard_name(namespace, logical)
         if logical != name:
-            # The replacement of a rule can make a name longer than the limit.
+            # A rule's replacement can make a name longer than the limit.
             item.validator.name(logical, item.path, bytes_max=NAME_BYTES_MAX)
         if item.leave_out(errors_before=errors_before):
             return None
@@ -269,21 +269,21 @@ class DatasetCollector:
         return namespace, logical
 
     def _standard_name(self, namespace: str, name: str) -> Name:
-        """Return a name as the naming rules have it, in the namespace after the rules for namespaces."""
+        """Return a name by the naming rules, in the namespace after the rules for namespaces."""
         if self._producer == EXPORTER:
-            # The operations that it carries have the names of the exporting store.
+            # The operations in its events have the names of the exporting store.
             return namespace, name
         if _is_database(namespace):
             name = without_quotes(name)
             if namespace.startswith("bigquery"):
-                # The decorator of a partition: no name of a table has the sign.
+                # `$` begins a partition decorator and does not occur in table names.
                 name = name.partition("$")[0] or name
         mapped = self._rules.apply_to_namespace(namespace)
         standard, name = object_name(namespace, name)
         return mapped if mapped != namespace else self._rules.apply_to_namespace(standard), name
 
     def _namespace_of_job(self, item: Part) -> str:
-        """Return the job's namespace for a dataset whose own is empty, and warn once for each name."""
+        """Return the job's namespace for a dataset with an empty namespace; warn once for each name."""
         name = item.get("name")
         if isinstance(name, str) and name not in self._names_without_namespace:
             self._names_without_namespace.add(name)
@@ -294,7 +294,7 @@ class DatasetCollector:
     def _fields(self, facets: Part, dataset: Name) -> dict[str, str] | None:
         """Return types by field, nested ones as `a/b`, or None without a readable schema."""
         schema = facet(facets, "schema", member="fields", member_type=list)
-        # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
+        # {} is a deleted schema, whereas None would keep an earlier event's schema valid (decision 12).
         if not schema.is_object:
             return None
         fields = self._typed(schema, "", DEPTH_MAX)
@@ -302,7 +302,7 @@ class DatasetCollector:
         return {name if is_export else _plain_field(dataset, name): kind for name, kind in fields}
 
     def _typed(self, holder: Part, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
-        """Yield name and type of fields and those inside them, down to `depth`; warn of deeper ones."""
+        """Yield name and type of fields and of nested fields, down to `depth`; warn of deeper fields."""
         for item in holder.optional_items("fields"):
             if not depth:
                 holder.warning(f"nested more than {DEPTH_MAX} deep; the fields inside are left out")
@@ -333,17 +333,17 @@ class DatasetCollector:
             name = tag.required("field", bytes_max=NAME_BYTES_MAX)
             key = tag.required("key")
             value = tag.text("value")
-            # `true` is the value of a tag without one; any other is a part of its name.
+            # `true` is the value of a tag without a value; any other value is part of the tag's name.
             label = key if value in ("", "true") else f"{key}={value}"
             tag.validator.name(label, tag.path, bytes_max=ID_BYTES_MAX)
-            # An export of a store like this one names who put each tag.
+            # An export of a store like this one says who put each tag.
             by = tag.text("source") if producer == EXPORTER else producer
             return DeclaredTag(name, label, by[:PRODUCER_MAX])
 
         return readable(tags.optional_items("tags"), read)
 
     def _field_names(self) -> dict[Name, FieldNames]:
-        """Return the fields of each dataset of the event, found by how lineage spells them."""
+        """Return the fields of each dataset of the event, which can be found by their spelling in lineage."""
         fields: dict[Name, FieldNames] = {}
         for dataset in deadline.watched(self._listed):
             fields.setdefault(dataset.name, FieldNames(())).add(dataset.fields or ())
@@ -351,29 +351,29 @@ class DatasetCollector:
 
 
 def _found_field(fields: Mapping[Name, FieldNames], dataset: Name, name: str) -> str:
-    """Return the field of a dataset that a name means: that of its schema, else the name without quotes."""
+    """Return the field that a name means: the schema's spelling, else the name without quotes."""
     name = _plain_field(dataset, name)
     return fields[dataset].find(name) if dataset in fields else name
 
 
 def _plain_field(dataset: Name, name: str) -> str:
-    """Return the name of a field, that of a database without quotes."""
+    """Return the name of a field, without quotes if it belongs to a database."""
     return without_quotes(name) if _is_database(dataset[0]) else name
 
 
 def _is_database(namespace: str) -> bool:
-    """Return whether a namespace is that of a database, whose names may be quoted."""
+    """Return whether a namespace names a database, whose names may be quoted."""
     return dialect_of(scheme_of(namespace)) is not None
 
 
 def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
-    """Merge all mentions of one dataset: union of lists, the greater of texts. Their order has no effect."""
+    """Merge all mentions of a dataset, in any order: lists are united, and of texts the greater is taken."""
     first, *others = mentions
     if not others:
         return first
     schemas = [mention.fields for mention in mentions if mention.fields is not None]
     columns = [mention.columns for mention in mentions if mention.columns is not None]
-    # Of two types of a field the greater one.
+    # If a field has two types, the greater text wins.
     fields = dict(sorted(chain.from_iterable(schemas)))
     return DatasetMention(
         dataset_index=first.dataset_index,
@@ -382,7 +382,7 @@ def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
         columns=_merge_columns(columns) if columns else None,
         dataset_inputs=tuple(sorted({item for mention in mentions for item in mention.dataset_inputs})),
         aliases=tuple(sorted({alias for mention in mentions for alias in mention.aliases})),
-        # max only makes the result independent of the order. One event seldom has two values.
+        # max only makes the result independent of the order. An event rarely has two values.
         lifecycle=max(mention.lifecycle for mention in mentions),
         previous=max((mention.previous for mention in mentions if mention.previous), default=None),
         description=max(mention.description for mention in mentions),
@@ -392,7 +392,7 @@ def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
 def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColumn, ...]:
     """Return each column of all lists once, with all its inputs, sorted.
 
-    A single tuple is returned as it is.
+    A single tuple is returned unchanged.
     """
     lists = list(lists)
     if len(lists) == 1 and isinstance(lists[0], tuple):

@@ -20,29 +20,29 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Val
 DELETED = "_deleted"
 _MISSING = Part(Validator(), None)
 EXPORTER = "https://github.com/fll-hbase"
-"""The producer of events that a store like this one exports."""
+"""The producer of events exported by a store like this one."""
 
 EXPORTED_RUN = "fll_run"
 """Facet of this project's exports: the run with its operations, so that an import loses no information."""
 
 CATALOGUE = "fll_catalogue"
-"""Facet of a dataset in this project's exports: its schema and description are the latest, not the run's."""
+"""Facet of exported datasets whose schema and description are the latest ones, not the run's."""
 
-# The Spark agent has a facet of its own for errors, beside the `errorMessage` of the spec.
+# The Spark agent has its own facet for errors in addition to the spec's `errorMessage`.
 SPARK_EXCEPTION = "spark.exception"
-# Bounds what each failed run stores; docs/record/openlineage.md states it.
+# Bounds the stored text of each failed run; stated in docs/record/openlineage.md.
 ERROR_CHARACTERS_MAX = 2_000
 
 
 PARENT_RUN, ROOT_RUN = "parentRunId", "rootRunId"
-"""Members of `fll_run`: run ids of the `parent` facet that are no UUIDs, unchanged."""
+"""Members of `fll_run`: run ids of the `parent` facet that are not UUIDs, unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedRun:
     """A run that a store of this project exported; `operations` is canonical JSON, one per line.
 
-    `parent_id` and `root_id` are "" if the facet `parent` has them unchanged.
+    `parent_id` and `root_id` are "" if the facet `parent` has the ids unchanged.
     """
 
     run: ProgramRun
@@ -51,7 +51,7 @@ class ExportedRun:
     root_id: str = ""
 
     def with_program(self, data: EventRunFacts) -> EventRunFacts:
-        """Return the facts with the exported program, and the run ids of its parents."""
+        """Return the facts with the exported program and with the run ids of its parents."""
         run = self.run
         program = run.namespace, run.application, run.version, run.type, run.program
         parent, root = _with_id(data.parent, self.parent_id), _with_id(data.root, self.root_id)
@@ -59,23 +59,23 @@ class ExportedRun:
 
 
 def _with_id(reference: tuple[str, str, str] | None, run: str) -> tuple[str, str, str] | None:
-    """Return a reference to a job's run with `run` as its run id; unchanged if either of them is empty."""
+    """Return a reference to a job's run with `run` as its run id, or unchanged if either is empty."""
     return (*reference[:2], run) if reference and run else reference
 
 
 def facet(
     facets: Part, name: str, *, member: str = "", member_type: type[dict[str, Any]] | type[list[Any]] = dict
 ) -> Part:
-    """Return a facet; a part that is not an object if it is missing, an empty object if it is deleted.
+    """Return a facet: a part that is not an object if it is missing, an empty object if it is deleted.
 
-    A facet whose `member` is present and not of `member_type` counts as missing, too, with a warning: an
-    empty one would replace that of an earlier event.
+    If `member` is present but not of `member_type`, the facet counts as missing, with a warning, because an
+    empty facet would replace an earlier event's.
     """
-    # Most facets that are looked for are missing, and nothing is ever wrong with what is not there.
+    # Most facets are missing, and a missing facet cannot have errors.
     if facets.get(name) is None:
         return _MISSING
     part = facets.optional_object(name)
-    # A deleted facet is newer information (spec: `_deleted`); a missing one changes nothing.
+    # A deleted facet is newer information (spec: `_deleted`), while a missing facet changes nothing.
     if part.get(DELETED) is True:
         return Part(part.validator, {}, part.path)
     value = part.get(member) if member else None
@@ -89,7 +89,7 @@ def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> Eve
     """Return the facts of a run: parent, root, nominal times, error message, and `physical` names, sorted."""
     parent, nominal = facet(run_facets, "parent"), facet(run_facets, "nominalTime")
     if not parent.is_object:
-        # The name of earlier clients.
+        # Earlier clients use this name.
         parent = facet(run_facets, "parentRun")
     return EventRunFacts(
         parent=_reference(parent),
@@ -110,16 +110,16 @@ def lineage_entries(job_facets: Part) -> Iterator[Part]:
 
 
 def read_exported_run(run_facets: Part) -> ExportedRun | None:
-    """Return the run in the facet `fll_run`, or None if it is missing or, with warnings, invalid."""
+    """Return the run in the facet `fll_run`, or None if it is missing or (with warnings) invalid."""
     part = facet(run_facets, EXPORTED_RUN)
     if not part.members:
         return None
-    # A validator of its own: its paths begin at the facet, and get their prefix below.
+    # A separate validator, because its paths begin at the facet and get their prefix below.
     top = Part(Validator(), part.members)
     run = read_run(top, top.required("namespace", bytes_max=ID_BYTES_MAX))
     try:
         if not top.validator.errors:
-            # Lenient: the exporting store also has runs of sources that leave out READs or WRITEs.
+            # Lenient, because the exporting store also has runs of sources that leave out READs or WRITEs.
             info = read_operations(part.members, run.namespace, build=build_lineage_lenient).info
             operations = "\n".join(map(checksum.canonical, info.operations))
             return ExportedRun(run, operations, _parent_id(part, PARENT_RUN), _parent_id(part, ROOT_RUN))
@@ -140,11 +140,11 @@ def _parent_id(run: Part, name: str) -> str:
 
 
 def _error(run_facets: Part) -> str:
-    """Return the error message of a failed run, or of the Spark agent the first line of the stack trace."""
+    """Return the error message of a failed run, else the first line of the Spark agent's stack trace."""
     message = facet(run_facets, "errorMessage")
     if message.is_object:
         return message.text("message")
-    # The first line of a trace names the exception; the rest is code locations.
+    # The first line of a trace names the exception; the other lines are code locations.
     return facet(run_facets, SPARK_EXCEPTION).text("stackTrace").partition("\n")[0]
 
 
@@ -154,7 +154,7 @@ def run_id(run: Part) -> str:
 
 
 def _reference(holder: Part) -> tuple[str, str, str] | None:
-    """Return the namespace and name of a job and its run id, None without a run or (warned) if unreadable."""
+    """Return a job's namespace and name and its run id, or None if missing or (warned) unreadable."""
     if not holder.members:
         return None
     run, job = holder.optional_object("run"), holder.optional_object("job")

@@ -1,8 +1,8 @@
-"""Column lineage derived from the `sql` facet of a job, for outputs of which an event gives none.
+"""Column lineage derived from a job's `sql` facet, for outputs whose columns the event lacks.
 
-Airflow's SQL operators, dbt and many JDBC jobs send the statement of a run and its datasets without columns,
-with columns under numbers, or under names of the query where an INSERT writes by position. Each derived input
-is marked by its description; other columns of an event go before derived ones when events are merged.
+Airflow's SQL operators, dbt and many JDBC jobs send the statement of a run. Their datasets have no columns,
+or columns named by numbers, or by the query where an INSERT writes by position. The description of each
+derived input marks it as derived. When events are merged, other columns override derived ones.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from fll_hbase.sources import sql
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 
 SQL_CHARACTERS_MAX = 100_000
-"""Length of a statement that is read; docs/record/openlineage.md states it."""
+"""Longest statement that is read; stated in docs/record/openlineage.md."""
 _RESULTS_BYTES_MAX = 16 * 2**20
-"""Memory of the statements whose lineage stays; the events of a run repeat theirs."""
+"""Memory for statements with cached lineage; the events of a run repeat their statement."""
 _BYTES_PER_CHARACTER, _BYTES_PER_NAME, _BYTES_PER_INPUT = 4, 100, 200
 _UNLISTED_MAX = 10
 """Number of tables, and of statements, that a warning names."""
 
 _TABLE = "\n{}"
-"""Name under which the SQL is read of the table with an index: one that no table of an event has."""
+"""Name of the table with an index when the SQL is read; no table of an event has such a name."""
 _DBT_SUFFIX = "__dbt_tmp"
-"""End of the name under which dbt creates a table before it renames it."""
+"""End of the name under which dbt creates a table before renaming it."""
 
 Name = tuple[str, str]
 _Output = tuple[int, tuple[OutputColumn, ...], tuple[InputColumn, ...]]
@@ -54,10 +54,10 @@ def with_derived_columns(
     statement: str,
     fields: Mapping[Name, Sequence[str]],
 ) -> tuple[tuple[DatasetMention, ...], str]:
-    """Return the mentions of an event, with columns of its SQL for outputs that have none, and what is wrong.
+    """Return the mentions of an event, with missing columns added from its SQL, and a text of problems.
 
-    `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing:
-    the text says why. It also names statements and tables that are left out, else it is empty.
+    `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing,
+    and the text says why. The text also names statements and tables that are left out, and is else empty.
     """
     lacking = {item.dataset_index: item for item in mentions if _lacks_columns(item)}
     if not statement or not lacking:
@@ -73,7 +73,7 @@ def with_derived_columns(
         )
         for index, name in enumerate(names)
     )
-    # An output may be on an engine that has no dialect of its own.
+    # The output may be on an engine without a dialect of its own.
     dialect = dialect_of(scheme_of(names[min(lacking)][0])) or "spark"
     outputs, fault = _derive(statement, dialect, tables)
     derived = {
@@ -92,7 +92,7 @@ def with_derived_columns(
 
 
 def _lacks_columns(mention: DatasetMention) -> bool:
-    """Return whether an output has no columns, or names that are numbers or missing in its schema."""
+    """Return whether an output has no columns, or columns named by numbers or missing from the schema."""
     if not mention.written or mention.lifecycle in ("DROP", "RENAME", "TRUNCATE"):
         return False
     has_numbers = run_events.has_numbered_columns(mention)
@@ -100,16 +100,16 @@ def _lacks_columns(mention: DatasetMention) -> bool:
 
 
 def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
-    """Return whether derived columns are missing in the schema, while the event names its own.
+    """Return whether derived columns are missing from the schema, while the event names its own columns.
 
-    If the run replaces the table, the schema is that of the table before.
+    If the run replaces the table, the schema describes the table before the run.
     """
     is_named = bool(mention.columns) and not run_events.has_numbered_columns(mention)
     return is_named and run_events.has_misnamed_columns(derived)
 
 
 def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derived:
-    """Return what `_read_statement` does, from the cache if the same was read before."""
+    """Return the result of `_read_statement`, cached by its arguments."""
     key = statement, dialect, tables
     with _results_lock:
         cached = _results.get(key)
@@ -124,7 +124,7 @@ def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derive
 
 
 def _memory_bytes(statement: str, tables: tuple[_Table, ...], derived: _Derived) -> int:
-    """Return about how much memory a cached statement takes, with its tables and what was derived from it."""
+    """Return the approximate memory of a cached statement with its tables and derived columns."""
     names = [name for names, fields, _ in tables for name in (*names, *fields)]
     outputs, fault = derived
     columns = [column for _, listed, _ in outputs for column in listed]
@@ -137,9 +137,9 @@ def _memory_bytes(statement: str, tables: tuple[_Table, ...], derived: _Derived)
 
 
 def _read_statement(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derived:
-    """Read a statement; return the outputs, and what was not read or why none, "" if all was.
+    """Read a statement; return its outputs, and a text that says what was not read, "" if all was read.
 
-    Raises the errors of `deadline.check`, which are not cached: other requests have more time.
+    Raises the errors of `deadline.check`. They are not cached, since other requests have more time.
     """
     schemas = _table_schemas(tables)
     outputs = [index for index, (_, _, is_written) in enumerate(tables) if is_written]
@@ -151,7 +151,7 @@ def _read_statement(statement: str, dialect: str, tables: tuple[_Table, ...]) ->
             if isinstance(error, InvalidLineage) and error.errors[0].detail == sql.NO_WRITE:
                 # CREATE TABLE and the like have no columns to leave out.
                 return (), ""
-            # dbt sends the query alone. What it writes is then the only output.
+            # dbt sends only the query, which must then write the only output.
             if len(outputs) != 1 or isinstance(error, TooLarge):
                 raise
             target = Dataset("", _TABLE.format(outputs[0]))
@@ -187,7 +187,7 @@ def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> st
         if isinstance(write, Write) and _index(write.destination.name) in outputs:
             for used in write.inputs:
                 origins.update(item.origin for item in inputs.get(used.origin, (used,)))
-    # A READ without fields is that of `SELECT *`: where it flows is not known.
+    # A READ without fields comes from `SELECT *`, and where its fields go is unknown.
     origins.update(item.name for item in operations if isinstance(item, Read) and not item.outputs)
     names = sorted({name for origin, name in unlisted.items() if origin in origins})
     if not names:
@@ -197,8 +197,8 @@ def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> st
 
 
 def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
-    """Build the schemas of the tables of an event, each under its index and found by any end of its names."""
-    # A table that the script creates and the event does not have is dropped again, or a step of no interest.
+    """Build the schemas of an event's tables, each under its index and found by any end of its names."""
+    # A table that the script creates and the event lacks is dropped later or an irrelevant step.
     schemas = sql.TableSchemas("", {}, lambda _: None, is_transient=lambda dataset: _index(dataset.name) < 0)
     owners: dict[str, set[int]] = {}
     for index, (names, fields, is_written) in enumerate(tables):
@@ -209,7 +209,7 @@ def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
         if fields:
             schemas.declare(Dataset("", _TABLE.format(index)), list(map(Field, fields)))
     for name, indexes in owners.items():
-        # An end that two tables share is the name of neither.
+        # An end that two tables share identifies neither of them.
         if len(indexes) == 1:
             schemas.add_alias(name, _TABLE.format(min(indexes)))
     return schemas
@@ -233,12 +233,12 @@ def _outputs(operations: Sequence[Operation], outputs: set[int]) -> list[_Output
 
 
 def _index(name: str) -> int:
-    """Return the index of a table by the name it is read under, -1 for one that the event does not have."""
+    """Return the index of a table by the name under which it is read, -1 if the event lacks the table."""
     return int(name[1:]) if name.startswith(_TABLE[0]) else -1
 
 
 def _column(name: str, transform: Transform, reads: Mapping[str, int]) -> OutputColumn | None:
-    """Return a column, or None if none of its values comes from a dataset of the event."""
+    """Return a column, or None if all of its values come from outside the event's datasets."""
     inputs = _inputs(transform.inputs, reads, f"{DERIVED}{transform.description}")
     has_value = any(item.direct for item in inputs)
     had_value = any(item.influence is Influence.DIRECT for item in transform.inputs)

@@ -1,4 +1,4 @@
-"""SQL source: column lineage of every write of a script, or of one query."""
+"""SQL source: column lineage of every write of a script, or of a single query."""
 
 from __future__ import annotations
 

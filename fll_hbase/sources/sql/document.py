@@ -1,4 +1,4 @@
-"""SQL documents: the run of a script, and the lineage of a single query that something else writes."""
+"""SQL documents: the run of a script, and the lineage of a single query that another program writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 NO_STATEMENT = "send a statement that writes a table, such as INSERT INTO t SELECT a FROM s"
 
 ALIASES_MAX = 10
-"""Alias namespaces of a script: each table has a row for each of them."""
+"""Alias namespaces of a script. Each table has a row for each namespace."""
 _MEMBERS = (
     *("run", "sql", "dialect", "schema", "namespace"),
     *("defaults", "datasetNamespace", "aliasNamespaces"),
@@ -49,13 +49,14 @@ class ScriptReading(Reading):
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
-    `namespace` is that of the URL. Without one the document must have its own. Raises UnreadableDocument for
-    a document of another shape or for text that is not SQL, TooLarge, InvalidLineage if nothing is written.
+    `namespace` comes from the URL. Without it, the document must have its own. Raises UnreadableDocument for
+    a document of another shape or for text that is not SQL, TooLarge, and InvalidLineage if nothing is
+    written.
     """
     top, namespace = read_head(document, namespace, *_MEMBERS)
     run = read_run(top, namespace)
     if isinstance(top.get("dialect"), str):
-        # Clients write `Snowflake` and `PostgreSQL`, too.
+        # Clients also write `Snowflake` and `PostgreSQL`.
         top = Part(top.validator, {**top.members, "dialect": top.get("dialect").lower()})
     dialect = top.choice("dialect", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
     dialect = DIALECT_ALIASES.get(dialect, dialect)
@@ -71,7 +72,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
 def _read_script(
     top: Part, sql: str, run: ProgramRun, naming: DatasetNaming, columns: FieldLookup
 ) -> ScriptReading:
-    """Read the script of a document, and its member `schema`; raises as `read_document` does."""
+    """Read the script of a document, and its member `schema`; raise the same errors as `read_document`."""
     validator, dialect = top.validator, naming.dialect
     script: Script | None = None
     faults: tuple[FieldError, ...] = ()
@@ -81,11 +82,11 @@ def _read_script(
         faults = error.errors
     schema = _read_schema(top.member("schema", {}), is_refused=bool(validator.errors or faults))
     if validator.errors or script is None:
-        # All errors of a document are reported together.
+        # Report all errors of a document together.
         raise UnreadableDocument(chain(validator.errors, faults))
     state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
-    # Halves of surrogate pairs, see `_read_sql`.
+    # The text may contain lone surrogates, see `_read_sql`.
     run = replace(
         run, details=encode_details(sql=sql if sql.isascii() else sql.encode(errors="replace").decode())
     )
@@ -100,12 +101,12 @@ def _read_script(
 
 
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
-    """Return the operations of one query whose columns are written into `target`, each under its own name.
+    """Return the operations of one query that writes its columns, each under its own name, into `target`.
 
-    `dialect` is one of DIALECTS, `verb` the first word of the WRITE's description. A column is spelled as
-    `tables` has it for the target. Unless `tables` has declared columns of the target, those of the query are
-    declared in it, if all are known in order, for the queries that read the target. Raises UnreadableDocument
-    for a text that is not exactly one query of the dialect, or with names that are too long, and TooLarge.
+    `dialect` is one of DIALECTS, `verb` the first word of the WRITE's description. A column has the spelling
+    that `tables` has for the target. If `tables` has no declared columns of the target, the query's columns
+    are declared for later queries that read it, if all are known in order. Raises UnreadableDocument for a
+    text that is not exactly one query of the dialect, or that has names which are too long, and TooLarge.
     """
     with long_scripts.turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)
@@ -114,11 +115,11 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
         state.fold_columns(query.tree)
         try:
             result = open_resolver(state).query(query.tree)
-        # The parser bounds parentheses only; other nesting can exceed Python's stack.
+        # The parser bounds parentheses only; deep nesting of other kinds can exceed Python's stack.
         except RecursionError as error:
             raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # The parser accepts more than any grammar: a tree without a required part is like bad SQL.
+            # The parser accepts more than any grammar. A tree without a required part means bad SQL.
             detail = f"has a form that is not understood: {error}"
             raise UnreadableDocument([FieldError("sql", detail)]) from error
         schema = tables.schema(target)
@@ -128,10 +129,10 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
         is_known = bool(columns) or result.columns.is_complete
         state.write(TableWrite(verb, target, columns if is_known else None, result.dependencies))
         operations = _to_lineage(state)
-        # Declared columns are those of a catalog or contract, which take precedence over the query's.
+        # Declared columns come from a catalog or contract, which take precedence over the query's columns.
         if result.columns.is_positional and not (schema and schema.declared):
             tables.declare(target, [field for field, _ in fields])
-        # The query may list as many as it has tokens.
+        # The query may list as many columns as it has tokens.
         part.keep(state.retained - len(query.tokens))
         return operations
 
@@ -139,7 +140,8 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
 def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
     """Read the operations of a script inside another document, such as an event.
 
-    Raises UnreadableDocument for a text that cannot be read, TooLarge, InvalidLineage if nothing is written.
+    Raises UnreadableDocument for a text that cannot be read, TooLarge, and InvalidLineage if nothing is
+    written.
     """
     with long_scripts.turn(sql), derived_columns.part():
         state = ScriptState(parse_script(sql, dialect), tables)
@@ -148,7 +150,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
 
 def _read_sql(top: Part) -> str:
-    """Read the script. Half of a surrogate pair costs the names that have it, so that it is a warning."""
+    """Read the script; a lone surrogate only makes the names that contain it unusable, with a warning."""
     sql, validator = top.get("sql"), top.validator
     errors_before = validator.errors.count
     text = top.required("sql")
@@ -163,9 +165,9 @@ def _read_sql(top: Part) -> str:
 
 
 def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
-    """Read the columns of tables, by table name as the document spells it, or {} if it declares none.
+    """Read the columns of tables by table name as spelled in the document, or {} if it declares none.
 
-    A table that cannot be read is left out, unless the document is refused anyway.
+    An unreadable table is left out, unless the document is refused anyway.
     """
     if not schema.is_object:
         schema.error("must be an object of tables, each with an array of its columns")
@@ -174,14 +176,14 @@ def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
         errors_before = part.validator.errors.count
         part.validator.name(table, part.path, bytes_max=NAME_BYTES_MAX)
         columns = [read_field(column) for column in schema.items(table)]
-        # Of the whole table: without one column, writes by position would be of others.
+        # Leave out the whole table: with a column missing, writes by position would go into wrong columns.
         if is_refused or not part.leave_out(errors_before=errors_before):
             fields[table] = columns
     return fields
 
 
 def _read_naming(top: Part, namespace: str, dialect: str) -> DatasetNaming:
-    """Read how datasets are named; an unknown member of `defaults` is an error, since names depend on it."""
+    """Read the naming of datasets; an unknown member of `defaults` is an error, since names depend on it."""
     defaults = top.member("defaults", {})
     names = {"catalog": "", "schema": ""}
     if not defaults.is_object:
@@ -206,7 +208,7 @@ def _read_naming(top: Part, namespace: str, dialect: str) -> DatasetNaming:
 
 
 def _only_query(script: Script) -> Statement:
-    """Return the statement of a script that is exactly one query; raise UnreadableDocument for others."""
+    """Return the only statement of a script, which must be a query, or raise UnreadableDocument."""
     errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
     if errors:
         raise UnreadableDocument(errors)
@@ -222,8 +224,8 @@ def _only_query(script: Script) -> Statement:
 def _to_lineage(state: ScriptState) -> ReadOperations:
     """Return the operations of all writes of a script, with its warnings.
 
-    Without any, raises UnreadableDocument with the errors of the parts that were left out, InvalidLineage if
-    there were none.
+    If there are no writes, raises UnreadableDocument with the errors of parts that were left out, or
+    InvalidLineage without such errors.
     """
     operations = build_operations(state.writes, state.tables)
     if operations:

@@ -1,4 +1,4 @@
-"""Long scripts take turns: one is parsed at a time, and all that are read at once have room in memory."""
+"""Long scripts take turns: one is parsed at a time, and together they stay within a memory bound."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.room import LOOK_SECONDS, Room
 
 CONCURRENT_CHARACTERS_MAX = 20_000
-"""Characters of the longest script that is read beside others in a process."""
+"""Length of the longest script that may be parsed at the same time as others in a process."""
 
 CHARACTERS_MAX = 1_000_000
-"""Characters of all longer ones that are read at a time; of one that has more, so many count."""
+"""Total length of the longer scripts that may be read at a time; no script counts as more than this."""
 
 ROOM = Room(CHARACTERS_MAX)
 
 
 class _Turn:
-    """The turn of one script to be parsed; of all scripts, one has it."""
+    """The turn of one script to be parsed, which only one script has at a time."""
 
     _lock = threading.Lock()
     is_mine = False
 
     def take(self) -> None:
         """Wait for the turn. Raises DeadlineExceeded."""
-        # In slices, to see that the client has left.
+        # Wait in slices, to notice when the client has left.
         while not self._lock.acquire(timeout=deadline.seconds_left(LOOK_SECONDS)):
             deadline.check()
         self.is_mine = True
 
     def give(self) -> None:
-        """Let another script have it. It may be given already."""
+        """Give the turn to another script. The turn may already be given up."""
         if self.is_mine:
             self.is_mine = False
             self._lock.release()
@@ -44,9 +44,9 @@ _current: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 
 @contextmanager
 def turn(sql: object) -> Iterator[None]:
-    """Return a context in which a script is read, a long one when it is its turn.
+    """Return a context for reading a script, which waits for its turn if it is long.
 
-    The trees of a script need a kilobyte for each of its characters, and the parser lets no two run at once.
+    The trees of a script need a kilobyte per character, and the parser never runs two scripts at once.
     Raises DeadlineExceeded.
     """
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
@@ -65,7 +65,7 @@ def turn(sql: object) -> Iterator[None]:
 
 @contextmanager
 def let_go() -> Iterator[None]:
-    """Return a context in which another long script may be parsed: this one waits for the store.
+    """Return a context in which another long script may be parsed while this one waits for the store.
 
     Raises DeadlineExceeded at its end.
     """

@@ -1,4 +1,4 @@
-"""Parser of scripts: SQL text to syntax trees and tokens."""
+"""Parser of scripts: from SQL text to syntax trees and tokens."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ from fll_hbase.sources.sql.script.statement_tokens import assigned_names
 from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 REPLACEMENT = "\ufffd"
-"""What stands in a script for half of a surrogate pair, which no UTF-8 has."""
+"""Replaces lone surrogates in a script, since UTF-8 cannot encode them."""
 _VARIABLE = re.compile(r"\$[{(][\w.:]{1,100}[})]")
 _QUERY_START = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
 
 _NO_STATEMENTS = (exp.Command, exp.Alias, exp.Condition, exp.Identifier)
-"""What the library reads of a text that it does not understand, or that is only an expression."""
+"""Trees that the library returns for text that it does not understand or that is only an expression."""
 SUGGESTED_MAX = 5
-"""Dialects that the error of a statement names."""
+"""Number of dialects that a statement's error names."""
 SUGGESTED_SIZE_MAX = 2_000
-"""Characters of a statement that other dialects are tried on."""
+"""Length of the longest statement that is tried in other dialects."""
 CHARACTERS_MAX = 1_000_000
-"""Characters of a script, whose tokens keep a processor busy for a second and need 200 MB."""
+"""Length of the longest script, whose tokens occupy a processor for a second and need 200 MB."""
 
-# The library logs the text of statements; the warnings of a document report what matters of them.
+# The library logs the text of statements; the warnings of a document report what is relevant.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
 class StatementTooLarge(TooLarge):
-    """A text without a statement that can be read. One of them is too much for the parser."""
+    """A text without a readable statement, in which a statement is too much for the parser."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement: its tree, and the text and tokens that it was parsed from.
+    """A statement: its tree, text and tokens.
 
-    `caution` says why it may have been meant otherwise, "" if it cannot. `procedure` is the name, in lower
-    case, of what it calls if the script creates that, "" for no call.
+    `caution` says why the text may have another meaning, "" if it cannot. `procedure` is the lower-case name
+    of a procedure in the script that it calls, else "".
     """
 
     tree: exp.Expr
@@ -77,8 +77,8 @@ class Statement:
 class Procedure:
     """A procedure that the script creates: its statements, and its variables in lower case.
 
-    A block without a name runs where it stands.
-    `language` is that of a body which is not SQL and so is not read.
+    A block without a name runs where it is. `language` is the language of a body that is not SQL and is not
+    read.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Procedure:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the script that reads tables: its parameters in lower case, its query or None."""
+    """A function in the script that reads tables: its lower-case parameters, and its query or None."""
 
     parameters: tuple[str, ...]
     query: Statement | None
@@ -97,9 +97,10 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class BrokenStatement:
-    """A statement that cannot be parsed, with its error. It `exceeds` if it is too much for the parser.
+    """A statement that cannot be parsed, with its error. `exceeds` means that it is too much for the parser.
 
-    `assigned` are the names that it may set, as `assigned_names` returns them, `record` the one of its rows.
+    `assigned` are the names that it may set, as returned by `assigned_names`. `record` is the name of its
+    rows.
     """
 
     error: FieldError
@@ -110,9 +111,9 @@ class BrokenStatement:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Names of a procedure that stand for the rows of a query, or of a cursor (see `RowTokens`).
+    """Names in a procedure that represent the rows of a query or of a cursor (see `RowTokens`).
 
-    `query` is None if the rows are those of `cursor`, or if it cannot be parsed.
+    `query` is None if the rows come from `cursor`, or if the query cannot be parsed.
     """
 
     record: str
@@ -128,8 +129,8 @@ ScriptItem: TypeAlias = Statement | Procedure | Rows | BrokenStatement
 class Script:
     """The statements of a text in its dialect, and the variables that its blocks declare, in lower case.
 
-    `functions` are by their last name, in lower case. `has_halves` says that the text had halves of surrogate
-    pairs, each now a REPLACEMENT; `warnings` are about how the whole text is read.
+    `functions` are keyed by the last part of their names, in lower case. `has_halves` means that the text had
+    lone surrogates, which were replaced by REPLACEMENT. `warnings` are about how the whole text is read.
     """
 
     dialect: Dialect
@@ -142,16 +143,16 @@ class Script:
 
 
 def parse_script(sql: str, dialect: str) -> Script:
-    """Parse a text. What is not SQL of that dialect becomes broken statements.
+    """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
-    Raises UnreadableDocument with every error if no statement can be parsed, TooLarge if one of these, or the
-    text, is too much for the parser, and the errors of `deadline.check`.
+    Raises UnreadableDocument with every error if no statement can be parsed. Raises TooLarge if the text or
+    such a statement is too much for the parser. Also raises the errors of `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")
     has_halves = not sql.isascii() and _HALF.search(sql) is not None
     sql = _HALF.sub(REPLACEMENT, sql) if has_halves else sql
-    # Editors put a byte order mark in front of files; offsets stay as they are.
+    # Editors put a byte order mark at the beginning of files. The space keeps offsets unchanged.
     sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
     facts = facts_of(dialect)
     sql = without_client_commands(sql, facts)
@@ -169,7 +170,7 @@ def parse_script(sql: str, dialect: str) -> Script:
 
 
 def dialects_that_read(statement: str) -> list[str]:
-    """Return the first dialects in SUGGESTED, SUGGESTED_MAX at most, that read a text as one statement."""
+    """Return the first dialects in SUGGESTED, at most SUGGESTED_MAX, that read a text as one statement."""
     return list(islice((name for name in SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
 
 
@@ -183,10 +184,10 @@ def _reads(dialect: str, statement: str) -> bool:
 
 
 class _StatementParser:
-    """Parses the statements of a text one by one, so that a broken one leaves the others as they are.
+    """Parses the statements of a text separately, so that a broken statement does not affect the others.
 
-    `has_quoted_names` says that double quotes are around names (see `double_quotes`), `has_suggested` that
-    no error need name other dialects any more.
+    `has_quoted_names` means that double quotes enclose names (see `double_quotes`). `has_suggested` means
+    that no further error has to name other dialects.
     """
 
     def __init__(self, facts: DialectFacts) -> None:
@@ -199,7 +200,7 @@ class _StatementParser:
         self.has_suggested = False
 
     def parse(self, sql: str) -> tuple[tuple[ScriptItem, ...], frozenset[str]]:
-        """Return the items of a text and its variables. One broken statement if it has no tokens."""
+        """Return the items of a text and its variables, or one broken statement if it has no tokens."""
         try:
             tokens = self._tokens(sql)
             if not self.has_quoted_names and has_quoted_names(tokens, sql, self._facts):
@@ -216,7 +217,7 @@ class _StatementParser:
             return (_broken(f"no {self._facts.name} SQL: {_first_line(error)}"),), frozenset()
 
     def _tokens(self, sql: str) -> list[Token]:
-        """Return the tokens of a text, for a statement with an open quote its error. Raises SqlglotError."""
+        """Return the tokens of a text; replace statements with open quotes by errors. Raises SqlglotError."""
         tokens = self._closed_tokens(sql)
         if tokens is not None:
             return tokens
@@ -225,10 +226,10 @@ class _StatementParser:
         return sorted([*self._tokenizer.tokenize(blank(sql, parts)), *errors], key=lambda token: token.start)
 
     def _closed_tokens(self, sql: str) -> list[Token] | None:
-        """Return the tokens of a text, or None if a quote or a comment is not closed.
+        """Return the tokens of a text, or None if a quote or comment is not closed.
 
-        The library reports open quotes only; behind an open comment a `;` is no token either. Raises the
-        errors of `deadline.check`: a text with open quotes is read several times.
+        The library reports only open quotes, so append a `;`, which does not become a token after an open
+        comment. Raises the errors of `deadline.check`, since a text with open quotes is read several times.
         """
         deadline.check()
         try:
@@ -238,11 +239,11 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
-        """Parse one part of a script, or None if it has no effect on lineage. Raises DeadlineExceeded."""
-        # Most of the time of a long script goes into parsing.
+        """Parse one part of a script; return None if it has no effect on lineage. Raises DeadlineExceeded."""
+        # Parsing takes most of the time for a long script.
         deadline.check()
         if isinstance(part, ProcedureTokens):
-            # The body of a procedure of PostgreSQL or Snowflake is mostly a string of its own.
+            # The body of a procedure in PostgreSQL or Snowflake is usually a string.
             body, variables = self.parse(part.text) if not part.language else ((), frozenset())
             items = (self._item(inner, sql) for inner in part.parts)
             body = (*(item for item in items if item is not None), *body)
@@ -264,7 +265,7 @@ class _StatementParser:
         return statement
 
     def _add_function(self, part: FunctionTokens, sql: str) -> None:
-        """Parse the query of a function that reads tables; others are made of their arguments."""
+        """Parse the query of a function that reads tables; other functions derive from their arguments."""
         has_suggested, self.has_suggested = self.has_suggested, True
         items = self.parse(part.text)[0] if _QUERY_START.match(part.text) else ()
         query = self._statement(part.tokens, sql) if part.tokens else items[0] if len(items) == 1 else None
@@ -274,9 +275,9 @@ class _StatementParser:
         self.functions[part.name.rpartition(".")[2]] = Function(part.parameters, body)
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
-        """Parse the tokens of one statement; a broken one if it is invalid, None if it is empty.
+        """Parse the tokens of one statement; return BrokenStatement if it is invalid, None if it is empty.
 
-        `tokens` has at least one; a lone `;` is empty.
+        There is at least one token; a lone `;` is empty.
         """
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
@@ -287,7 +288,7 @@ class _StatementParser:
             return _excessive(tokens, excess)
         rewritten = with_known_words(tokens, self._facts)
         if rewritten[0].token_type in self.dialect.tokenizer_class.COMMANDS:
-            # The parser expects the text behind the first word of a command as one token.
+            # The parser expects the text after the first word of a command as a single token.
             sql = sql[rewritten[0].start : rewritten[-1].end + 1]
             tokens = rewritten = self.dialect.tokenize(sql)
         try:
@@ -297,14 +298,14 @@ class _StatementParser:
         except UnreadableDocument as error:
             return _broken_template(tokens, sql) or self._broken_here(error.errors[0], tokens, sql)
         if trees and isinstance(trees[0], exp.Command) and trees[0].name.upper() == "CREATE":
-            # The library passes over what it cannot read of a CREATE.
+            # The library skips parts of a CREATE that it cannot read.
             detail = f"line {tokens[0].line}: CREATE has a part that is not understood"
             broken = self._broken_here(FieldError("sql", detail), tokens, sql)
             return broken if broken.error.detail != detail else Statement(trees[0], sql, tokens)
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
-        """Return a broken statement; the error of the first one names the dialects that it is SQL of."""
+        """Return a broken statement. The first error names the dialects in which its statement is valid."""
         size = tokens[-1].end + 1 - tokens[0].start
         if self.has_suggested or size > SUGGESTED_SIZE_MAX:
             return BrokenStatement(error)
@@ -316,14 +317,14 @@ class _StatementParser:
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
-        """Parse the tokens of one statement. Raises UnreadableDocument for any fault, also the library's.
+        """Parse the tokens of one statement. Raises UnreadableDocument for any error, also the library's.
 
-        Beside it ParserStepsExceeded, and the errors of `deadline.check`.
+        Also raises ParserStepsExceeded, and the errors of `deadline.check`.
         """
         try:
             trees = self._parser.parse(tokens, sql)
         except (LineageError, ParserStepsExceeded):
-            # The former is that of the deadline.
+            # A LineageError here comes from the deadline.
             raise
         except ParseError as error:
             raise _sql_error(_describe_position(error)) from error
@@ -337,9 +338,9 @@ class _StatementParser:
 
 @cache
 def _plain_tokenizer(dialect: type[Dialect], *, has_quoted_names: bool = False) -> type[Tokenizer]:
-    """Return the tokenizer of a dialect without commands, which make one token of all up to the next `;`.
+    """Return the tokenizer of a dialect without commands, which make one token of the text up to a `;`.
 
-    With `has_quoted_names`, double quotes are around names.
+    With `has_quoted_names`, double quotes enclose names.
     """
     members: dict[str, object] = {"COMMANDS": set()}
     if has_quoted_names:
@@ -349,7 +350,7 @@ def _plain_tokenizer(dialect: type[Dialect], *, has_quoted_names: bool = False) 
 
 
 def _unclosed_tokens(part: UnclosedPart) -> list[Token]:
-    """Return two tokens in place of an unclosed part: an UNKNOWN one whose text is the error, and a `;`."""
+    """Return two tokens in place of an unclosed part: UNKNOWN, with the error as its text, and `;`."""
     detail = f"line {part.first_line}: a quote or comment is not closed"
     if part.last_line > part.first_line:
         detail = f"{detail}; left out up to line {part.last_line}"
@@ -358,7 +359,7 @@ def _unclosed_tokens(part: UnclosedPart) -> list[Token]:
 
 
 def _caution(tokens: Sequence[Token]) -> str:
-    """Return a warning if a quoted text of a statement has the start of another statement in it, else ""."""
+    """Return a warning if a quoted text contains the beginning of another statement, else ""."""
     for token in tokens:
         if token.end - token.start > len(token.text) and ";" in token.text and any(plain_starts(token.text)):
             return f"line {token.line}: a quoted text has a statement in it; a quote may not be closed"
@@ -366,14 +367,14 @@ def _caution(tokens: Sequence[Token]) -> str:
 
 
 def _describe_position(error: ParseError) -> str:
-    """Return line, column, word and reason of a parse error, without a position its first line."""
+    """Return line, column, word and reason of a parse error, or its first line if it has no position."""
     details = error.errors[0] if error.errors else {}
     if details.get("line"):
         word = details.get("highlight") or ""
         near = f", near {word[:100]!r}" if word else ""
-        # The library shows its own objects behind some descriptions.
+        # The library shows its own objects after some descriptions.
         description = re.split(r" (?:but got|for) <", details["description"])[0].rstrip(".")
-        # The library reports the column of the last letter of the word.
+        # The library reports the column of the word's last letter.
         column = max(1, details["col"] - len(word) + 1)
         return f"line {details['line']} column {column}{near}: {description}"
     return _first_line(error)
@@ -390,12 +391,12 @@ def _broken(detail: str) -> BrokenStatement:
 
 
 def _excessive(tokens: Sequence[Token], detail: str) -> BrokenStatement:
-    """Return a statement that is too much for the parser as broken, by its first line."""
+    """Return a statement that is too much for the parser as broken, located by its first line."""
     return BrokenStatement(FieldError("sql", f"line {tokens[0].line}: {detail}"), exceeds=True)
 
 
 def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return a statement with `$(name)` of sqlcmd as broken, since the parser reads a function, else None."""
+    """Return a statement as broken if it has sqlcmd's `$(name)`, a function to the parser, else None."""
     is_variable = any(
         token.text == "$" and following.token_type is TokenType.L_PAREN
         for token, following in pairwise(tokens)
@@ -404,7 +405,7 @@ def _broken_by_variable(tokens: Sequence[Token], sql: str) -> BrokenStatement | 
 
 
 def _broken_template(tokens: Sequence[Token], sql: str) -> BrokenStatement | None:
-    """Return a statement that is a template, or has a variable such as `${name}`, as broken, else None."""
+    """Return a statement as broken if it is a template or has a variable such as `${name}`, else None."""
     text = sql[tokens[0].start : tokens[-1].end + 1]
     if (variable := _VARIABLE.search(text)) is not None:
         return _broken(f"line {tokens[0].line}: has a variable, {variable[0]}; send the SQL with its value")

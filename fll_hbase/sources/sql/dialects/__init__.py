@@ -1,4 +1,4 @@
-"""Dialects: their facts by the names that documents, engines and clients give them."""
+"""Dialects: their facts, by the names that documents, engines and clients use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fll_hbase.sources.sql.dialects.teradata import TERADATA
 from fll_hbase.sources.sql.dialects.trino import ATHENA, TRINO
 from fll_hbase.sources.sql.dialects.tsql import TSQL
 
-# In the order in which an error names those that a statement is SQL of: what most clients send is first.
+# In the order in which an error lists the dialects that accept a statement: the most common first.
 _FACTS = (
     *(POSTGRES, SNOWFLAKE, BIGQUERY, TSQL, ORACLE, MYSQL, REDSHIFT, DATABRICKS, DUCKDB, TRINO, HIVE),
     *(CLICKHOUSE, TERADATA, ATHENA, SQLITE, SPARK, ANSI),
@@ -30,12 +30,12 @@ SUGGESTED = tuple(_BY_NAME)
 """Dialects in the order in which an error names them."""
 
 STANDARD_SQL = ""
-"""The parser's own dialect, for `ansi` and for an engine that has none."""
+"""The parser's own dialect, for `ansi` and for engines without a dialect."""
 
 
 @cache
 def facts_of(name: str) -> DialectFacts:
-    """Return the facts of a dialect. For one without own facts, those that hold for most engines."""
+    """Return the facts of a dialect, or the facts of most engines for an unknown name."""
     if name == STANDARD_SQL:
         return replace(ANSI, name=name, fold=str)
     return _BY_NAME.get(name) or DialectFacts(name=name)

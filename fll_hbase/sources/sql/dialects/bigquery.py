@@ -1,4 +1,4 @@
-"""BigQuery: names as they are written, columns without a name counted."""
+"""BigQuery: names are kept as written, and columns without a name are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ClickHouse: aliases go before columns, tables are renamed as in MySQL, or exchanged."""
+"""ClickHouse: aliases precede columns, and tables are renamed as in MySQL, or exchanged."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _T = TokenType
 
 
 def with_created_pivot(tokens: Tokens) -> Tokens:
-    """Return CREATE … AS PIVOT or UNPIVOT as CREATE … AS FROM (PIVOT …); other statements as they are."""
+    """Return CREATE … AS PIVOT or UNPIVOT as CREATE … AS FROM (PIVOT …), and other statements unchanged."""
     if word_at(tokens, 0) != "CREATE":
         return tokens
     for number in range(3, len(tokens)):
@@ -23,7 +23,7 @@ def with_created_pivot(tokens: Tokens) -> Tokens:
 
 
 def is_method(name: str, _: str) -> bool:
-    """Return whether `name.f()` is DuckDB's chain of functions, rather than a function of a schema."""
+    """Return whether `name.f()` is DuckDB's chain of functions, and not a function of a schema."""
     return name.lower() not in ("main", "temp", "pg_catalog", "information_schema")
 
 

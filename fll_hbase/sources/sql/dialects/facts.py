@@ -1,4 +1,4 @@
-"""Facts of a dialect that the SQL library does not have: how its engine names, ends and resolves things."""
+"""Facts of a dialect that the SQL library lacks: how its engine names, ends and resolves things."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sqlglot import exp
 from fll_hbase.sources.sql.script.statement_tokens import Tokens
 
 IsTable: TypeAlias = Callable[[str], bool]
-"""Returns whether a name is that of a table of the query: a column is printed without its table."""
+"""Returns whether a name is a table of the query; a column is printed without its table."""
 FunctionName: TypeAlias = Callable[[exp.Expr], str]
-"""Returns the name of a function as the query has it, in lower case."""
+"""Returns the lower-case name of a function as the query has it."""
 
 
 class StatementEnd(Enum):
-    """Ends of statements beside `;`: none, `/` on its own line, or GO and the first word of the next one."""
+    """Ends of statements in addition to `;`: none, `/` on its own line, or GO and the next first word."""
 
     SEMICOLON = ""
     SLASH = "/"
@@ -28,37 +28,64 @@ class StatementEnd(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectFacts:
-    """One dialect under the name that documents give; the default of each fact is that of most engines.
+    """One dialect under its name in documents. Each default holds for most engines.
 
-    Names: `fold` gives the stored form of an unquoted name of a table, with `folds_columns` also of a new
-    column; quoted ones keep their case if `has_exact_quotes`. `db..table` has the `default_schema`, and USE
-    gives a database if `is_database_before_table`. A full name has `name_parts`, in DataHub in lower case if
-    `is_lowercase_platform`. Columns without an alias have names by `numbered_columns`, a pattern that counts
-    all columns, or with `counts_unnamed` those without a name, else by `name_expression`, with
-    `names_casts_only` for one with `::`, or `unnamed_column`, else by the text.
+    Names of tables:
 
-    Words: with `may_quote_names`, double quotes are around strings, but can be set to be around names; around
-    aliases only then, unless `has_text_aliases`. `client_command` is a line of its client. `rewrite` turns
-    tokens of a statement that the library does not parse into others, `rewrite_script` those of a script.
+    - `fold` returns the stored form of an unquoted table name, with `folds_columns` also of a new column.
+    - `has_exact_quotes`: quoted names keep their case.
+    - `default_schema`: the schema of `db..table`.
+    - `is_database_before_table`: USE sets a database.
+    - `name_parts`: number of parts of a full name.
+    - `is_lowercase_platform`: full names are in lower case in DataHub.
 
-    Scripts: `end` ends a statement. Blocks have a DECLARE in front of BEGIN if `has_declare_section`, or
-    DECLARE in the block if `declares_in_block`; `has_bare_calls` as PL/SQL has, whose declarations follow IS.
+    Names of columns without an alias, the first that applies, else the text of the expression:
 
-    Queries: an alias of the SELECT list is visible to its right if `has_lateral_aliases`, before columns if
-    `has_aliases_first`. The name of a table is its row if `has_whole_rows`. `pseudo_columns` are those of no
-    table. COLUMNS selects several columns if `has_columns`, `$1` is a column of a staged file if
-    `has_staged_columns`, `s.nextval` a new value if `has_sequences`. UNPIVOT has its values in front of names
-    if `has_values_first`, and a PIVOT behind `a CROSS JOIN b` is of both if `pivots_joins`. Columns of VALUES
-    are named by `values_column`, that of a function by its alias if `names_functions`, and that of EXPLODE in
-    a SELECT list by `exploded_column`, where UNNEST gives the fields of a struct if `unnests_structs`. Fields
-    of a tuple have no names but those of a cast if `numbers_fields`. `is_method` decides for two names, as in
-    `a.f(...)`, whether the first is a column that is not listed.
+    - `numbered_columns`: a pattern that counts all columns, with `counts_unnamed` only those without a name.
+    - `name_expression`, with `names_casts_only` only for an expression with `::`.
+    - `unnamed_column`.
 
-    Statements: UPDATE and DELETE of a query in WITH change its table if `changes_queries`, which also recur
-    without a word and have the tables `inserted` and `deleted`. SELECT INTO sets variables only if
-    `selects_into_variables`, SET a variable of the session if `has_session_variables`, and ON DUPLICATE KEY
-    sees the tables of the query if `has_open_conflicts`. EXCHANGE PARTITION moves rows into the table that is
-    altered, and none back, if `moves_exchanged`.
+    Words:
+
+    - `may_quote_names`: double quotes enclose strings, but a setting can make them enclose names.
+    - `has_text_aliases`: aliases may be in double quotes without that setting.
+    - `client_command` matches a line that its client executes.
+    - `rewrite` replaces tokens of a statement that the library does not parse.
+    - `rewrite_script` replaces tokens of a whole script.
+
+    Scripts:
+
+    - `end`: how a statement ends.
+    - `has_declare_section`: blocks have a DECLARE before BEGIN.
+    - `declares_in_block`: blocks have a DECLARE inside.
+    - `has_bare_calls`: calls need no CALL, as in PL/SQL, where declarations follow IS.
+
+    Queries:
+
+    - `has_lateral_aliases`: an alias of the SELECT list is visible to its right.
+    - `has_aliases_first`: aliases precede columns.
+    - `has_whole_rows`: the name of a table is its row.
+    - `pseudo_columns` do not belong to any table.
+    - `has_columns`: COLUMNS selects several columns.
+    - `has_staged_columns`: `$1` is a column of a staged file.
+    - `has_sequences`: `s.nextval` is a new value.
+    - `has_values_first`: UNPIVOT puts its values before the names.
+    - `pivots_joins`: a PIVOT after `a CROSS JOIN b` applies to both.
+    - `values_column`: pattern for the column names of VALUES.
+    - `names_functions`: a function's alias is the name of its column.
+    - `exploded_column`: name of the column of EXPLODE in a SELECT list.
+    - `unnests_structs`: UNNEST in a SELECT list returns the fields of a struct.
+    - `numbers_fields`: fields of a tuple have only the names given by a cast.
+    - `is_method` decides for two names, as in `a.f(...)`, whether the first is a column that is not listed.
+
+    Statements:
+
+    - `changes_queries`: UPDATE and DELETE of a query in WITH change its table. Such queries may be recursive
+      without a keyword, and statements have the tables `inserted` and `deleted`.
+    - `selects_into_variables`: SELECT INTO only sets variables.
+    - `has_session_variables`: SET sets a variable of the session.
+    - `has_open_conflicts`: ON DUPLICATE KEY sees the tables of the query.
+    - `moves_exchanged`: EXCHANGE PARTITION moves rows into the altered table, and none back.
     """
 
     name: str
@@ -106,5 +133,5 @@ class DialectFacts:
 
     @property
     def parser_name(self) -> str:
-        """Name of the dialect in the SQL library: empty for `ansi`, the own dialect of the library."""
+        """Return the dialect's name in the SQL library, "" for `ansi`, the library's own dialect."""
         return "" if self.name == "ansi" else self.name

@@ -14,14 +14,14 @@ _STARTS = {("EXCHANGE", "TABLES"), ("RENAME", "TABLE")}
 
 
 def with_altered_tables(tokens: Tokens) -> Tokens:
-    """Return the tokens of a script with an ALTER TABLE for each pair of RENAME and EXCHANGE TABLES."""
+    """Return a script's tokens with an ALTER TABLE for each pair in RENAME and EXCHANGE TABLES."""
     result: list[Token] = []
     end = 0
     for start in (number for number in range(len(tokens)) if _is_rename(tokens, number)):
         ends = (number for number in range(start, len(tokens)) if tokens[number].token_type is _T.SEMICOLON)
         stop = next(ends, len(tokens))
         words = [word_at(tokens, number) for number in range(start, stop)]
-        # Without a second table the error is that of the statement as it is written.
+        # Without a second table, the statement stays as written, so that its own error is reported.
         if words[0] == "RENAME" or "AND" in words:
             result += [*tokens[end:start], *_altered(tokens[start:stop])]
             end = stop
@@ -29,7 +29,7 @@ def with_altered_tables(tokens: Tokens) -> Tokens:
 
 
 def _is_rename(tokens: Tokens, number: int) -> bool:
-    """Return whether RENAME TABLE or EXCHANGE TABLES is at a position, first or directly behind a `;`."""
+    """Return whether RENAME TABLE or EXCHANGE TABLES begins at a position, first or directly after a `;`."""
     is_start = number == 0 or tokens[number - 1].token_type is _T.SEMICOLON
     return is_start and (word_at(tokens, number), word_at(tokens, number + 1)) in _STARTS
 
@@ -47,7 +47,7 @@ def _altered(statement: Tokens) -> list[Token]:
         if item.token_type is _T.COMMA:
             result += [token(_T.SEMICOLON, ";"), *head]
         elif word_at([item], 0) == "ON":
-            # ON CLUSTER says where.
+            # ON CLUSTER only says where to execute the statement.
             break
         elif word_at([item], 0) == "AND":
             result += [token(_T.VAR, "SWAP"), token(_T.WITH, "WITH")]

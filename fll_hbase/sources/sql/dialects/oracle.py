@@ -1,4 +1,4 @@
-"""Oracle: upper case, PL/SQL, SQL*Plus, and MERGE whose branches have a WHERE."""
+"""Oracle: upper-case names, PL/SQL, SQL*Plus, and MERGE whose branches have a WHERE."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
 from fll_hbase.sources.sql.script.statement_tokens import Tokens, keyword, new_token, outer_positions, word_at
 
 _T = TokenType
-# A line that ends with `;` is rather one of a block of PL/SQL, such as `col NUMBER;` or `EXIT WHEN x;`.
+# A line that ends with `;` is more likely PL/SQL, such as `col NUMBER;` or `EXIT WHEN x;`.
 _SQLPLUS = re.compile(
     r"""\s*+(?: @@?\s*\S | (?:EXIT|QUIT)\s*;?\s*$ | (?!.*;\s*$)(?:
     (?:PRO|PROMPT|SPO|SPOOL|WHENEVER|REM|REMARK|DEF|DEFINE|UNDEF|UNDEFINE|COL|COLUMN|CONN|CONNECT|ACC|ACCEPT
@@ -23,9 +23,9 @@ _SQLPLUS = re.compile(
 
 
 def with_branch_conditions(tokens: Tokens) -> Tokens:
-    """Return a MERGE with the WHERE of each branch as the AND of its WHEN; other statements as they are.
+    """Return a MERGE with the WHERE of each branch moved into its WHEN; return other statements unchanged.
 
-    DELETE WHERE becomes a branch of its own behind the branch that it is in.
+    DELETE WHERE becomes a branch of its own after the branch that contains it.
     """
     if word_at(tokens, 0) != "MERGE":
         return tokens
@@ -38,7 +38,7 @@ def with_branch_conditions(tokens: Tokens) -> Tokens:
 
 
 def _branch(branch: Tokens) -> Tokens:
-    """Rewrite a branch of MERGE: its WHERE becomes part of the WHEN, a DELETE WHERE a branch of its own."""
+    """Rewrite a branch of MERGE: its WHERE joins the WHEN, and a DELETE WHERE becomes another branch."""
     outer = outer_positions(branch)
     then = next((number for number in outer if word_at(branch, number) == "THEN"), 0)
     wheres = [number for number in outer if number > then and word_at(branch, number) == "WHERE"]

@@ -1,6 +1,6 @@
-"""PostgreSQL, and Redshift, which is made of it.
+"""PostgreSQL, and Redshift, which derives from it.
 
-A column without an alias has the name that PostgreSQL's parser gives to a target (seen in PostgreSQL 15).
+A column without an alias has the name that PostgreSQL's parser gives to a target (as seen in PostgreSQL 15).
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _NAMES: dict[type[exp.Expr], str] = {
 
 
 def postgres_name(node: exp.Expr, _: IsTable, function: FunctionName) -> str:
-    """Return the name that PostgreSQL gives a column without alias, or "" where it gives `?column?`."""
+    """Return the name that PostgreSQL gives a column without an alias, or "" instead of `?column?`."""
     return _name(node, function)[0]
 
 
 def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
-    """Return the name of an expression and its strength: 2, 1 if a type or CASE gives it, 0 for no name.
+    """Return the name of an expression and its strength: 2, 1 from a type or CASE, 0 without a name.
 
-    The rules are those of PostgreSQL's parser for a target without an alias.
+    The rules follow PostgreSQL's parser for a target without an alias.
     """
     match node:
         case exp.Column() | exp.Identifier():
@@ -87,9 +87,9 @@ def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
 
 
 def with_known_parts(tokens: Tokens) -> Tokens:
-    """Return tokens with `oid[]` as `oid`, `(unnest(l) x JOIN …)` as any other function, without a UNPIVOT.
+    """Return tokens with `oid[]` as `oid`, `(unnest(l) x JOIN …)` as any other function, and no UNPIVOT.
 
-    PostgreSQL prints the first two in views; the third is Redshift's `FROM t, UNPIVOT t.o AS v AT k`.
+    PostgreSQL prints the first two in views. The third is Redshift's `FROM t, UNPIVOT t.o AS v AT k`.
     """
     kinds = [token.token_type for token in tokens]
     if _REWRITTEN.isdisjoint(kinds):

@@ -1,7 +1,7 @@
-"""The dialect of an engine, by each name that clients give it.
+"""The dialect of an engine, by each name that clients use for it.
 
-These are schemes of namespaces in OpenLineage (`sqlserver://host:1433`), platforms of DataHub, adapters of
-dbt (`adapter_type`) and subprotocols of JDBC (`jdbc:postgresql://host`).
+These names are schemes of namespaces in OpenLineage (`sqlserver://host:1433`), platforms of DataHub, adapters
+of dbt (`adapter_type`) and subprotocols of JDBC (`jdbc:postgresql://host`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ _PARSED = (
     *("hive", "materialize", "mysql", "oracle", "postgres", "redshift", "risingwave", "singlestore"),
     *("snowflake", "spark", "sqlite", "starrocks", "teradata", "trino"),
 )
-"""Engines that the parser has under the same name."""
+"""Engines that have the same name in the parser."""
 _DIALECTS = {
     **dict(zip(_PARSED, _PARSED, strict=True)),
-    # An engine that the parser does not have gets the nearest dialect.
+    # An engine unknown to the parser gets the nearest dialect.
     "awsathena": "athena",
     "fabricspark": "spark",
     "glue": "spark",
@@ -32,14 +32,14 @@ _DIALECTS = {
 }
 
 ENGINES = tuple(_DIALECTS)
-"""Names of all engines with a dialect."""
+"""Names of all engines that have a dialect."""
 
 
 def dialect_of(engine: str) -> str | None:
-    """Return the parser's dialect for a name of an engine, or None if it has none."""
+    """Return the parser's dialect for an engine's name, or None if it has none."""
     return _DIALECTS.get(engine)
 
 
 def scheme_of(url: str) -> str:
-    """Return the name of the engine in a namespace or in a URL of JDBC, which has `jdbc:` in front."""
+    """Return the engine's name in a namespace, or in a JDBC URL, which begins with `jdbc:`."""
     return url.removeprefix("jdbc:").partition(":")[0]

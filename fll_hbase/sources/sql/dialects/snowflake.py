@@ -1,4 +1,4 @@
-"""Snowflake: upper case, staged files, variables of the session."""
+"""Snowflake: upper-case names, staged files, and variables of the session."""
 
 from __future__ import annotations
 

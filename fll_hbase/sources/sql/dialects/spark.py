@@ -1,7 +1,7 @@
-"""Spark, Databricks, which is made of it, and Hive, which both descend from.
+"""Spark, Databricks, which derives from it, and Hive, the ancestor of both.
 
-A column without an alias has the expression for its name, as Spark prints it (seen in Spark 4); an expression
-whose print is not known here has no name, and its caller takes another.
+A column without an alias is named by the expression as Spark prints it (as seen in Spark 4). An expression
+whose printed form is unknown here has no name, and the caller chooses another.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PATTERNS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.RegexpLike: ("RLIKE({}, {})", "this", "expression"),
     exp.Where: ("{}", "this"),
 }
-"""Prints of expressions, and the names of the operands in them."""
+"""Printed forms of expressions, with the names of their operands."""
 _CASTS = {"bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint"}
 """Functions of one argument that are casts."""
 _TIME_FORMAT = "yyyy-MM-dd HH:mm:ss"
@@ -56,14 +56,14 @@ _DEFAULTS = {
     ("percentile_approx", 2): "10000",
     ("regexp_replace", 3): "1",
 }
-"""Last arguments that Spark adds, by function and number of arguments."""
+"""Last arguments added by Spark, by function and number of arguments."""
 _RANKINGS = {"row_number": "row_number", "rank": "RANK", "dense_rank": "DENSE_RANK"}
 _ALL_ROWS = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 _PRECEDING = "BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def spark_name(node: exp.Expr, is_table: IsTable, function: FunctionName) -> str:
-    """Return the column name that Spark gives an expression, or a cast's column, or "" if unknown."""
+    """Return the column name that Spark gives an expression (for a cast, its column's), or "" if unknown."""
     value = node
     while isinstance(value, exp.Paren):
         value = value.this
@@ -77,7 +77,7 @@ def spark_name(node: exp.Expr, is_table: IsTable, function: FunctionName) -> str
 
 
 class _Printer:
-    """Prints expressions, or "" for one with a part whose print is not known."""
+    """Prints expressions, or "" for an expression with a part whose printed form is unknown."""
 
     def __init__(self, is_table: IsTable, function: FunctionName) -> None:
         self._is_table = is_table
@@ -96,12 +96,12 @@ class _Printer:
         return f"(NOT {text})" if text and node.args.get("negate") else text
 
     def column(self, node: exp.Column) -> str:
-        """Return the dotted name of a column, without its first part if that is a table of the query."""
+        """Return the dotted name of a column, without a first part that is a table of the query."""
         parts = [part.name for part in node.parts]
         return ".".join(parts[1:] if len(parts) > 1 and self._is_table(parts[0]) else parts)
 
     def literal(self, node: exp.Expr) -> str:
-        """Return a number, word or text as it is, without quotes; TRUE and FALSE in lower case."""
+        """Return a number, word or text without quotes, and TRUE and FALSE in lower case."""
         return node.sql().lower() if isinstance(node, exp.Boolean) else node.name
 
     def negative(self, node: exp.Expr) -> str:
@@ -109,18 +109,18 @@ class _Printer:
         return self._fill("-{}" if isinstance(node.this, exp.Literal) else "(- {})", node.this)
 
     def negation(self, node: exp.Expr) -> str:
-        """Return `(NOT x)`. For a negated IS, `(x IS NOT y)`."""
+        """Return `(NOT x)`, or `(x IS NOT y)` for a negated IS."""
         if isinstance(node.this, exp.Is):
             return self._fill("({} IS NOT {})", node.this.this, node.this.expression)
         return self._fill("(NOT {})", node.this)
 
     def in_list(self, node: exp.Expr) -> str:
-        """Return `(x IN (a, b))`, or "" for IN with a query, or if a text is not known."""
+        """Return `(x IN (a, b))`, or "" for IN with a query or if a text is unknown."""
         values, this = self._list(node.expressions), self.text(node.this)
         return f"({this} IN ({values}))" if this and values else ""
 
     def distinct(self, node: exp.Expr) -> str:
-        """Return `DISTINCT a, b`, or "" if a text is not known."""
+        """Return `DISTINCT a, b`, or "" if a text is unknown."""
         return self._list(node.expressions, "DISTINCT ")
 
     def item(self, node: exp.Expr) -> str:
@@ -128,15 +128,15 @@ class _Printer:
         return self._fill("{}[{}]", node.this, *node.expressions) if len(node.expressions) == 1 else ""
 
     def cast(self, node: exp.Cast) -> str:
-        """Return `CAST(x AS TYPE)`. For a cast of a string, `TYPE 'text'`."""
+        """Return `CAST(x AS TYPE)`, or `TYPE 'text'` for a cast of a string."""
         type_ = node.to.sql("spark").replace(", ", ",")
-        # `DATE '2026-11-21'` is parsed as a cast of a text.
+        # The parser reads `DATE '2026-11-21'` as a cast of a text.
         if isinstance(node.this, exp.Literal) and node.this.is_string:
             return f"{type_} '{node.this.name}'"
         return self._fill(f"CAST({{}} AS {type_})", node.this)
 
     def call(self, node: exp.Expr) -> str:
-        """Return a call of a function with the last argument that Spark adds, if any; IF in parentheses."""
+        """Return a call of a function with any last argument that Spark adds, and IF in parentheses."""
         name, arguments = self._function(node), [self.text(argument) for argument in node.expressions]
         if not all(arguments):
             return ""
@@ -144,7 +144,7 @@ class _Printer:
         return f"(IF({', '.join(arguments)}))" if name == "if" else f"{name}({', '.join(arguments)})"
 
     def case(self, node: exp.Expr) -> str:
-        """Return a CASE. In one with an operand, each WHEN is printed as a comparison with it."""
+        """Return a CASE. Spark prints each WHEN of a CASE with an operand as a comparison."""
         operand, default = node.args.get("this"), node.args.get("default")
         parts = ["CASE"]
         for branch in node.args["ifs"]:
@@ -171,19 +171,19 @@ class _Printer:
         return f"{' '.join(parts)} ({' '.join(clauses)})" if all((*parts, *clauses)) else ""
 
     def sort_key(self, node: exp.Expr) -> str:
-        """Return a key of ORDER BY with its direction and place of nulls, as `x ASC NULLS FIRST`."""
+        """Return a key of ORDER BY with its direction and position of nulls, as in `x ASC NULLS FIRST`."""
         is_descending = bool(node.args.get("desc"))
         direction = "DESC" if is_descending else "ASC"
         nulls = "FIRST" if node.args.get("nulls_first", not is_descending) else "LAST"
         return self._fill(f"{{}} {direction} NULLS {nulls}", node.this)
 
     def _list(self, nodes: Sequence[exp.Expr], prefix: str = "") -> str:
-        """Return the texts of nodes, joined by `, `, "" for no nodes, or if one of them has no known text."""
+        """Return the texts of nodes, joined by `, `; "" if there are none or any text is unknown."""
         texts = [self.text(node) for node in nodes]
         return prefix + ", ".join(texts) if texts and all(texts) else ""
 
     def _fill(self, pattern: str, *nodes: object) -> str:
-        """Fill the texts of nodes into a pattern, or "" if one of them has no known text."""
+        """Fill the texts of nodes into a pattern; return "" if any text is unknown."""
         texts = [self.text(node) for node in nodes]
         return pattern.format(*texts) if all(texts) else ""
 

@@ -1,4 +1,4 @@
-"""Teradata, with the commands of BTEQ."""
+"""Teradata, with BTEQ's commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.sources.sql.script.statement_tokens import Tokens, closing_positi
 
 _STATEMENTS = {"CREATE", "DELETE", "INSERT", "MERGE", "REPLACE", "SEL", "SELECT", "UPDATE", "WITH"}
 _TYPES = {"BIGINT", "BYTEINT", "CHAR", "DECIMAL", "FLOAT", "INTEGER", "NUMERIC", "SMALLINT", "VARCHAR"}
-"""Reserved words: no column has such a name."""
+"""Reserved words, which cannot be column names."""
 
 
 def without_phrases(tokens: Tokens) -> Tokens:

@@ -1,4 +1,4 @@
-"""Trino, and Athena, which is made of it."""
+"""Trino, and Athena, which derives from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""T-SQL: statements that end without a `;`, OUTPUT, options of views, and sqlcmd."""
+"""T-SQL: statements that need no `;`, OUTPUT, options of views, and sqlcmd."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fll_hbase.sources.sql.script.statement_tokens import (
 _T = TokenType
 _VIEW_OPTIONS = {"SCHEMABINDING", "ENCRYPTION", "VIEW_METADATA", ","}
 _CREATE_MAX = 200
-"""Tokens of a CREATE in front of its query that are searched."""
+"""Number of tokens of a CREATE that are searched for the beginning of its query."""
 _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
@@ -30,14 +30,14 @@ _METHOD = re.compile(
 
 
 def is_method(_: str, function: str) -> bool:
-    """Return whether a function is a method of XML, spatial or hierarchical values. Their case matters."""
+    """Return whether a function is a method, in exact case, of XML, spatial or hierarchical values."""
     return _METHOD.fullmatch(function) is not None
 
 
 def with_known_clauses(tokens: Tokens) -> Tokens:
-    """Return a statement without options of a view, and with OUTPUT … INTO behind all other clauses.
+    """Return a statement without options of a view, and with OUTPUT … INTO after all other clauses.
 
-    The last items of OUTPUT are then columns, if any, and the table.
+    The last items of OUTPUT are then any columns and the table.
     """
     tokens = _view_options(tokens)
     outer = outer_positions(tokens)
@@ -54,7 +54,7 @@ def with_known_clauses(tokens: Tokens) -> Tokens:
     listed = (comma, *columns) if columns else ()
     items = [*tokens[start:into], *listed, comma, *tokens[into + 1 : table + 1]]
     rest = tokens[(stop if columns else table) + 1 :]
-    # The parser expects one name behind INTO, not a full one.
+    # The parser expects a single name after INTO, not a dotted name.
     return [*tokens[:start], *rest, *items, tokens[into], keyword(_T.VAR, tokens[into])]
 
 

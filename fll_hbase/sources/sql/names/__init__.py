@@ -1,1 +1,1 @@
-"""Names of datasets, of columns, and the columns that a table is known to have."""
+"""Names of datasets and of columns, and the known columns of tables."""

@@ -1,7 +1,7 @@
 """Names that an engine gives to columns of a query without an alias.
 
-Those of Spark and PostgreSQL follow from the expression, as both were seen to name it (decision 59, and the
-files of these dialects). Those of the others are a number, or the text of the expression.
+Spark and PostgreSQL derive the names from the expression, by rules observed on both (decision 59, and
+their dialect files). Other engines use a number, or the text of the expression.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from sqlglot.tokenizer_core import TokenType
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, IsTable
 
 _parser_dialect = cache(Dialect.get_or_raise)
-"""Returns a dialect of the SQL library by its name there, built once."""
+"""Returns a dialect of the SQL library by its name in the library, built once."""
 _PREFIX = "fn__"
 _NO_FUNCTIONS = {
     *("ALL", "AND", "ANY", "BY", "CAST", "EXISTS", "EXTRACT", "FILTER", "GROUP", "INTERVAL", "LIKE"),
     *("MATERIALIZED", "OFFSET", "OR", "ROW", "SETS", "SOME", "TRY_CAST", "UNION", "WITHIN"),
     *(type_.name for type_ in exp.DType if type_.name in ("DECIMAL", "VARCHAR", "CHAR", "NUMERIC")),
 }
-"""Words in front of a parenthesis that call no function, or one with a syntax of its own."""
+"""Words before a parenthesis that do not call a function, or call a function with special syntax."""
 
 
 def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int, is_table: IsTable) -> str:
-    """Return the name that the engine of a dialect gives to an expression, "" if it has no rule for it.
+    """Return the name that the dialect's engine gives to an expression, "" if it has no rule for it.
 
-    `number` is the position of the column from 0, `unnamed` counts the columns before it that have no name.
+    `number` is the position of the column from 0. `unnamed` counts the preceding columns without a name.
     """
     if facts.numbered_columns:
         return facts.numbered_columns.format(unnamed if facts.counts_unnamed else number)
@@ -43,12 +43,12 @@ def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int,
         name = facts.name_expression(node, is_table, _function) if node is not None else ""
         return name or facts.unnamed_column
     except (RecursionError, TokenError):
-        # A long text is cut, maybe inside of a quote.
+        # A long text is cut off, maybe inside a quote.
         return ""
 
 
 def is_generated(facts: DialectFacts, name: str) -> bool:
-    """Return whether a name is not an identifier, or a numbered one that the engine gives, such as `_c0`."""
+    """Return whether a name is not an identifier, or is numbered by the engine, as `_c0` is."""
     if not name.isidentifier():
         return True
     pattern = facts.numbered_columns.format(r"\d+")
@@ -68,10 +68,10 @@ def _parse(facts: DialectFacts, text: str) -> exp.Expr | None:
 
 
 def _prefix_functions(dialect: Dialect, text: str) -> str:
-    """Return the text of an expression with `fn__` in front of the names of its functions.
+    """Return the text of an expression with `fn__` before the names of its functions.
 
-    The parser replaces functions that it knows by others, and so loses their names and arguments. One with a
-    prefix it does not know. Functions with a syntax of their own stay as they are. Raises TokenError.
+    The parser replaces functions that it knows, which loses their names and arguments. It does not know names
+    with a prefix. Functions with special syntax are unchanged. Raises TokenError.
     """
     parts: list[str] = []
     end = 0

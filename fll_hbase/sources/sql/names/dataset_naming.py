@@ -1,7 +1,7 @@
 """Dataset names of tables: identifiers as the engine stores them, completed by defaults, in a namespace.
 
-OpenLineage (its naming page) and DataHub (its urns) name one table alike but for the namespace, the number of
-parts, and for Snowflake the case.
+OpenLineage (its naming page) and DataHub (its urns) name a table alike, except for the namespace, the number
+of parts and, for Snowflake, the case.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 class DatasetNaming:
     """Naming of the tables of a script.
 
-    Without a `dialect`, names stay as they are written. `catalog` and `schema` complete names that have none.
-    With `is_mapped`, names have the form that OpenLineage or DataHub use in the `namespace`; a table has an
-    alias in each of `alias_namespaces`.
+    Without a `dialect`, names stay as written. `catalog` and `schema` complete names that lack them. With
+    `is_mapped`, names have the form that OpenLineage or DataHub use in the `namespace`. A table has an alias
+    in each of `alias_namespaces`.
     """
 
     namespace: str
@@ -35,16 +35,16 @@ class DatasetNaming:
 
     @property
     def facts(self) -> DialectFacts:
-        """Facts of the dialect. With exact quotes, names that differ in case alone are different tables."""
+        """Return the facts of the dialect. With exact quotes, names that differ only in case are distinct."""
         return facts_of(self.dialect)
 
     def fold(self, identifier: exp.Identifier) -> str:
-        """Return a part of a table name as the engine stores it. It may keep a quoted one."""
+        """Return a part of a table name as the engine stores it; a quoted part may be unchanged."""
         is_exact = identifier.quoted and self.facts.has_exact_quotes
         return identifier.name if is_exact else self.facts.fold(identifier.name)
 
     def complete(self, parts: Sequence[str]) -> list[str]:
-        """Return the parts of a name with the default schema and catalog in front, where it has none."""
+        """Return the parts of a name, preceded by any missing default schema and catalog."""
         if len(parts) == 1 and self.schema:
             parts = [self.schema, *parts]
         return [self.catalog, *parts] if len(parts) == 2 and self.catalog else list(parts)
@@ -55,7 +55,7 @@ class DatasetNaming:
         return not all(has_full_name(namespace, parts) for namespace in namespaces)
 
     def aliases(self, parts: Sequence[str]) -> tuple[Dataset, ...]:
-        """Return a table as a dataset of each alias namespace, except where its name lacks parts."""
+        """Return a table as a dataset of each alias namespace in which its name is complete."""
         return tuple(
             Dataset(namespace, name_in(namespace, parts))
             for namespace in self.alias_namespaces
@@ -63,12 +63,12 @@ class DatasetNaming:
         )
 
     def mapped(self, name: str, parts: Sequence[str]) -> str:
-        """Return the name that a table of these parts has in the namespace if `is_mapped`, else `name`."""
+        """Return the name of a table with these parts in the namespace if `is_mapped`, else `name`."""
         return name_in(self.namespace, parts) if self.is_mapped else name
 
 
 def fold_default(dialect: str, name: str) -> str:
-    """Return a default catalog or schema as the engine stores it. One in double quotes is unquoted only."""
+    """Return a default catalog or schema as the engine stores it, or without its double quotes."""
     is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
     return name[1:-1] if is_quoted else facts_of(dialect).fold(name)
 
@@ -86,5 +86,5 @@ def name_in(namespace: str, parts: Sequence[str]) -> str:
 
 
 def _facts_in(namespace: str) -> DialectFacts:
-    """Return the facts of the dialect of a namespace. For an unknown engine, those of standard SQL."""
+    """Return the facts of a namespace's dialect, or of standard SQL for an unknown engine."""
     return facts_of(dialect_of(scheme_of(namespace)) or "")

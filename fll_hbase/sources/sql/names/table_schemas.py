@@ -1,4 +1,4 @@
-"""Table schemas: the columns of a table as the script, the document's `schema` or the catalogue has them."""
+"""Table schemas: the columns of a table from the script, the document's `schema` or the catalogue."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from fll_hbase.sources.sql.queries.column_provenance import (
 )
 
 LOOKED_UP_MAX = 500_000
-"""Columns of the catalogue that one document may need. Each takes half a kilobyte."""
+"""Columns of the catalogue that one document may use. Each takes half a kilobyte."""
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
-"""Returns the fields of a dataset in the catalogue, or None for a dataset that is not in it."""
+"""Returns the fields of a dataset in the catalogue, or None if the catalogue lacks the dataset."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """Fields of a table: all of them and in order if `declared`, else those seen in the catalogue so far."""
+    """Fields of a table: all of them in order if `declared`, else the fields seen in the catalogue so far."""
 
     fields: tuple[Field, ...]
     declared: bool
 
 
 class TableSchemas:
-    """Tables that a script names, each under one spelling, with what is known of their columns.
+    """Tables that a script names, each under one spelling, with their known columns.
 
-    `is_transient` says whether a table that the script creates is only a step between others: it is no
-    dataset of the run, and lineage passes through it. `mentioned` are columns of tables, by dataset name,
-    that are known without an order; further ones are looked up.
+    `is_transient` returns whether a table that the script creates is only a step between others. Such a table
+    is not a dataset of the run, and lineage passes through it. `mentioned` are columns of tables, by dataset
+    name, known without an order; further columns are looked up.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TableSchemas:
         self.naming = naming or DatasetNaming(namespace)
         self._namespace = namespace
         self._lookup = lookup
-        # Of names that differ in case alone, the first in the schema wins.
+        # If names in the schema differ only in case, the first wins.
         self._spelling: dict[str, str] = {}
         self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
@@ -68,13 +68,14 @@ class TableSchemas:
             self._schemas[Dataset(namespace, dataset_name)] = TableSchema(tuple(fields), declared=True)
 
     def dataset(self, name: str, *, mapped: str = "", written: str = "") -> Dataset:
-        """Return the dataset of a table name, in any case unless case makes another table.
+        """Return the dataset of a table name, in any case unless case distinguishes tables.
 
-        A name of the schema is spelled as there. Else the dataset has the name `mapped` (default: `name`), or
-        `written`, the name in the SQL, if the catalogue has only that: earlier runs may have recorded it so.
+        A name in the schema has the schema's spelling. Otherwise the dataset has the name `mapped` (default:
+        `name`). It has `written`, the name in the SQL, if only this is in the catalogue, where earlier runs
+        may have recorded it.
         """
         exact = Dataset(self._namespace, name)
-        # Quoted names may differ in case alone: a schema that lists both keeps them apart.
+        # Quoted names may differ only in case. A schema that lists both keeps them apart.
         if exact in self._schemas and not mapped:
             return exact
         key = self._key(name)
@@ -90,17 +91,17 @@ class TableSchemas:
         self._spelling[self._key(name)] = dataset_name
 
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
-        """Set all columns of a table, in order, in place of those known so far; later statements see them."""
+        """Set all columns of a table, in order, replacing known columns; later statements see them."""
         self._schemas[dataset] = TableSchema(tuple(fields), declared=True)
-        # Statements that follow see the new columns.
+        # Later statements must see the new columns.
         self._columns.pop(dataset, None)
         self._field_spelling.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
         """Return the schema of a table, looked up in the catalogue once, or None if it has none.
 
-        Raises TooManyColumns for a table whose columns exceed LOOKED_UP_MAX, which afterwards has only those
-        that the document mentions, and the errors of the lookup.
+        Raises TooManyColumns if the looked-up columns exceed LOOKED_UP_MAX; the table then has only the
+        columns that the document mentions. Also raises the errors of the lookup.
         """
         if dataset not in self._schemas:
             with long_scripts.let_go():
@@ -109,7 +110,7 @@ class TableSchemas:
             self._looked_up += len(recorded) if fits else 0
             mentioned = (field.name for field in self._mentioned.get(dataset.name, ()))
             names = dict.fromkeys(chain(mentioned, recorded if fits else ()))
-            # A lookup reads the store, so None is cached, too.
+            # A lookup reads the store, so cache None, too.
             self._schemas[dataset] = TableSchema(tuple(map(Field, names)), declared=False) if names else None
             if not fits:
                 raise TooManyColumns(f"needs more than {LOOKED_UP_MAX:,} columns of the catalogue")
@@ -134,7 +135,7 @@ class TableSchemas:
         return self._columns[dataset]
 
     def nested_column(self, column: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
-        """Return the field at a path inside a column; the whole column if the field is not known."""
+        """Return the field at a path inside a column, or the whole column if the field is unknown."""
         for number, step in enumerate(path):
             column = column.parts.get(ELEMENT, column)
             names = {name.lower(): name for name in column.parts}
@@ -149,7 +150,7 @@ class TableSchemas:
         return column
 
     def members(self, column: ColumnProvenance) -> tuple[NamedColumn, ...]:
-        """Return the fields of a struct that are known to be all of them, or () for any other column."""
+        """Return the fields of a struct if all of them are known, or () for any other column."""
         if column.parts or column.origin is None:
             numbered = any(name.isdigit() or name == ELEMENT for name in column.parts)
             return () if numbered else tuple(column.parts.items())
@@ -159,26 +160,26 @@ class TableSchemas:
         return tuple((name, replace(self.nested_column(column, [name]), text=name)) for name in heads)
 
     def _key(self, name: str) -> str:
-        """Return a table name as the key of its spelling: in lower case, unless case makes another table."""
+        """Return a table name as the key of its spelling, in lower case unless case distinguishes tables."""
         return name if self.naming.facts.has_exact_quotes else name.lower()
 
     def _declared_names(self, name: str) -> tuple[str, str]:
-        """Return the completed name and the dataset name of a table of the schema; a path stays as it is."""
+        """Return the completed name and the dataset name of a table in the schema; a path is unchanged."""
         folded = self.naming.facts.fold(name)
         if "/" in name:
             return folded, name
         parts = self.naming.complete(folded.split("."))
         full_name = ".".join(parts)
-        # Without defaults and mapping the spelling of the schema is that of the dataset.
+        # Without defaults and mapping, the dataset has the spelling in the schema.
         plain_name = name if full_name == folded else full_name
         return full_name, self.naming.mapped(full_name, parts) if self.naming.is_mapped else plain_name
 
     def _in_catalogue(self, name: str) -> bool:
-        """Return whether a dataset of this name has columns that are declared or in the catalogue."""
+        """Return whether a dataset of this name has declared columns or columns in the catalogue."""
         return self.schema(Dataset(self._namespace, name)) is not None
 
     def _nested_field(self, origin: DatasetField, path: Sequence[str]) -> DatasetField:
-        """Return the deepest known field on a path below a field; the field itself if none is known."""
+        """Return the deepest known field on a path below a field, or the field itself if none is known."""
         spelling = self._spelling_of_fields(origin.dataset)
         deepest = origin
         name = origin.name
@@ -189,7 +190,7 @@ class TableSchemas:
         return deepest
 
     def _spelling_of_fields(self, dataset: Dataset) -> Mapping[str, str]:
-        """Return the fields of a table by their names in lower case; built once for all of its columns."""
+        """Return the fields of a table by lower-case name, built once for all of its columns."""
         if dataset not in self._field_spelling:
             schema = self.schema(dataset)
             fields = schema.fields if schema else ()
@@ -197,7 +198,7 @@ class TableSchemas:
         return self._field_spelling[dataset]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
-        """Build the columns of a table's schema. Unless it is declared, any other name is a column, too."""
+        """Build the columns of a table's schema. If it is not declared, other names are columns, too."""
 
         def fallback(name: str) -> ColumnProvenance | None:
             return _plain_column(DatasetField(dataset, name))
@@ -208,13 +209,13 @@ class TableSchemas:
         nested: dict[str, list[str]] = {}
         for field in schema.fields:
             nested.setdefault(field.name.partition("/")[0], []).append(field.name)
-        # The catalogue has fields that runs have used; the table may have others.
+        # The catalogue has fields that runs have used, but the table may have others.
         items = tuple((name, _column(dataset, name, names)) for name, names in nested.items())
         return ColumnSet(items, None if schema.declared else fallback, is_ordered=schema.declared)
 
 
 def _column(dataset: Dataset, name: str, field_names: Sequence[str]) -> ColumnProvenance:
-    """Return a column of a table. One known only by its nested fields has these as its inputs."""
+    """Return a column of a table. If only its nested fields are known, they are its inputs."""
     plain = _plain_column(DatasetField(dataset, name))
     if name in field_names:
         return plain

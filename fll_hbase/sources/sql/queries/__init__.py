@@ -1,1 +1,1 @@
-"""Queries: the columns they return, and what decides about their rows."""
+"""Queries: the columns they return, and what influences their rows."""

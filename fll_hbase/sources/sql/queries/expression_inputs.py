@@ -1,4 +1,4 @@
-"""Inputs of expressions: columns that give the value, and columns that only decide about it."""
+"""Inputs of expressions: columns that provide the value, and columns that only influence it."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from fll_hbase.sources.sql.queries.scope import Resolver
 from fll_hbase.sources.sql.script.source_text import to_sql
 
 Operand: TypeAlias = tuple[exp.Expr, str]
-"""A part of an expression and the kind of its influence, "" if that is direct."""
+"""A part of an expression and the kind of its influence, "" for a direct influence."""
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 
-# GROUPING() tests how rows are grouped; types and parameters of lambdas are not columns.
+# GROUPING() tests how rows are grouped, and types and parameters of lambdas are not columns.
 _NO_INPUTS = (exp.Grouping, exp.GroupingId, exp.DataType, exp.Lambda)
 
 _SAME_FIELDS = (
     *(exp.Paren, exp.Order, exp.Limit, exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls),
     *(exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.ToMap),
 )
-"""Expressions that give one of the values of their first operand."""
+"""Expressions that return one of the values of their first operand."""
 _ACCESSES = (exp.Dot, exp.Bracket, exp.StructExtract, exp.JSONExtract, *CALLS)
 _LISTS = (exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg)
 _ORDERING = (exp.ArrayMax, exp.ArrayMin, exp.ArraySort, exp.Max, exp.Min)
 _DISTINCT = (exp.ArrayDistinct, exp.ArrayUniqueAgg)
-"""Functions that compare structs by all of their fields: to put them in order, and to have each once."""
+"""Functions that compare structs by all of their fields, to sort them or to remove duplicates."""
 _GATHERED = (*_LISTS, *_ORDERING, *_DISTINCT)
 _STRUCTURED = (
     *(exp.Struct, exp.VarMap, exp.Cast, exp.Column, exp.Dot, exp.Bracket),
@@ -55,9 +55,9 @@ _STRUCTURED = (
 
 @dataclass(slots=True, eq=False)
 class ExpressionInputs:
-    """Inputs of an expression, and the offsets of its first and last character, -1 if not known.
+    """Inputs of an expression, and the offsets of its first and last character, -1 if unknown.
 
-    `results` are the queries in it, by the identity of their nodes.
+    `results` are the results of its queries, by the identity of their nodes.
     """
 
     direct: set[DatasetField] = field(default_factory=set)
@@ -71,13 +71,14 @@ class ExpressionInputs:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """Offsets of the first and last character."""
+        """Return the offsets of the first and last character."""
         return self.start, self.end
 
     def to_column(self, text: str, fields: Mapping[str, ColumnProvenance] | None = None) -> ColumnProvenance:
         """Return the column that the expression computes, with `text` and its first STEPS_MAX steps.
 
-        What decides about the value, and about none of its `fields` alone, decides about each of them.
+        An indirect input of the expression that no field in `fields` has alone becomes an input of each
+        field.
         """
         steps = tuple(self.steps.items())[:STEPS_MAX]
         direct, indirect = frozenset(self.direct), frozenset(self.indirect)
@@ -87,20 +88,20 @@ class ExpressionInputs:
         return column
 
     def add_column(self, column: ColumnProvenance, kind: str, name: str = "") -> None:
-        """Add a column that the expression refers to by `name`. With a `kind` all of it is indirect."""
-        # An unknown column that only decides leaves the value known.
+        """Add a column to which the expression refers by `name`. With a `kind`, all of it is indirect."""
+        # An unknown column that has only an indirect influence leaves the value known.
         self.unknown = self.unknown or (column.unknown and not kind)
         if kind:
             self.indirect |= as_indirect(column, kind)
             return
         self.direct |= column.direct
         self.indirect |= column.indirect
-        # A column under its own name needs no step: the text has it already.
+        # A column under its own name needs no step, because the text already contains it.
         if name and column.text not in ("", name):
             self.steps.setdefault(name, column)
 
     def add_query(self, result: QueryResult, kind: str) -> None:
-        """Add a scalar query: its columns, with a `kind` as indirect inputs, and its row dependencies."""
+        """Add a scalar query: its columns, as indirect inputs with a `kind`, and its row dependencies."""
         for column in result.columns.values():
             self.add_column(column, kind)
         if not result.columns.is_complete:
@@ -114,7 +115,7 @@ class ExpressionInputs:
         self.dependencies |= RowDependencies(clauses=rows.clauses, reads=rows.reads)
 
     def add_inputs(self, other: ExpressionInputs, column: ColumnProvenance, kind: str) -> None:
-        """Add a part of the expression with its own inputs, of which `column` gives the value."""
+        """Add a part of the expression with its own inputs; `column` is its value."""
         self.add_column(column, kind)
         self.dependencies |= other.dependencies
         self.results |= other.results
@@ -125,7 +126,7 @@ class ExpressionInputs:
             self.end = max(self.end, other.end)
 
     def extend_to(self, node: exp.Expr) -> None:
-        """Extend the offsets to those of a node, if it has any."""
+        """Extend the offsets to include a node, if the node has offsets."""
         if "start" in node.meta:
             start, end = node.meta["start"], node.meta["end"]
             self.start = start if self.start < 0 else min(self.start, start)
@@ -133,19 +134,19 @@ class ExpressionInputs:
 
 
 def _unlisted(columns: ColumnSet) -> ColumnProvenance:
-    """Return what columns that are not listed come from: of a function its arguments, else UNKNOWN."""
+    """Return the inputs of columns that are not listed: arguments of a function, else UNKNOWN."""
     column = columns.fallback("") if columns.fallback is not None else None
     is_any = column is not None and all(field.name for field in column.direct)
     return column if is_any and column is not None else UNKNOWN
 
 
 def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> ExpressionInputs:
-    """Collect the inputs of expressions. Iterative, since long chains of operators parse to deep trees."""
+    """Collect the inputs of expressions, iteratively, since long chains of operators parse to deep trees."""
     inputs = ExpressionInputs()
     stack = list(operands)[::-1]
     while stack:
         node, kind = stack.pop()
-        # The extent of a nested query would reach into clauses that are not part of the item.
+        # The extent of a nested query would include clauses that are not part of the item.
         if node.args.get("query") is None and not isinstance(node, QUERIES):
             inputs.extend_to(node)
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
@@ -168,7 +169,7 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
 def clause_dependencies(
     resolver: Resolver, operands: Iterable[tuple[exp.Expr | None, str]], name: str
 ) -> RowDependencies:
-    """Return the row dependencies of a clause such as `WHERE`, with its text; None operands are absent."""
+    """Return the row dependencies of a clause such as `WHERE`, with its text; operands may be None."""
     inputs = collect_inputs(resolver, [(node, kind) for node, kind in operands if node is not None])
     text = resolver.script.source_text.extract(name, inputs.extent) if inputs.start >= 0 else ""
     clauses = (f"{name} {text}",) if text else ()
@@ -176,20 +177,20 @@ def clause_dependencies(
 
 
 def column_path(node: exp.Expr) -> list[str]:
-    """Return the parts of a column name, qualifiers first, and of the path below it; [] for anything else."""
+    """Return the parts of a column name, with qualifiers and the path below it; [] for anything else."""
     steps: list[str] = []
     while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         steps.append(node.expression.name)
         node = node.this
     if not isinstance(node, exp.Column):
         return []
-    # A column of a staged file is `s.$1`.
+    # A column of a staged file has the form `s.$1`.
     parts = [f"${part.name}" if isinstance(part, exp.Parameter) else part.name for part in node.parts]
     return parts + steps[::-1]
 
 
 def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
-    """Return the path and indexes of `a[0].b`, a field of a column's elements, or None without any index."""
+    """Return the path and indexes of `a[0].b`, a field of a column's elements, or None without an index."""
     steps: list[str] = []
     indexes: list[exp.Expr] = []
     while True:
@@ -205,7 +206,7 @@ def _element_path(node: exp.Expr) -> tuple[list[str], list[exp.Expr]] | None:
 
 
 def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add the inputs of a subquery's columns; of EXISTS only what selects its rows."""
+    """Add the inputs of a subquery's columns, or for EXISTS only the inputs that select its rows."""
     if isinstance(node, QUERIES):
         result = inputs.results[id(node)] = resolver.query(node)
         inputs.add_query(result, kind)
@@ -214,10 +215,10 @@ def _add_query(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kin
 
 
 def _add_parameter(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add `$1`, a column of a file or the only table, or the value of a variable; warn of one in the SQL."""
+    """Add a variable's value, or `$1`, a column of a file or the only table; warn of client variables."""
     is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
     if is_number and resolver.script.facts.has_staged_columns:
-        # Of the only table, or else of a staged file.
+        # The number refers to the only table, or else to a staged file.
         sources, number = resolver.scope.sources, int(node.name)
         is_listed = len(sources) == 1 and sources[0].columns.is_positional
         listed = sources[0].columns.items[number - 1 : number] if is_listed else ()
@@ -242,8 +243,8 @@ def star_of(node: exp.Expr) -> exp.Star | None:
 
 
 def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add all columns that a star in an expression selects, as in `struct(*)`; COUNT(*) adds none."""
-    # COUNT(*) counts rows, and has no value of any column.
+    """Add all columns that a star in an expression selects, as in `struct(*)`."""
+    # COUNT(*) counts rows, and does not use the value of any column.
     if isinstance(node.parent, exp.Count):
         return
     columns = resolver.star_reader(resolver, node)
@@ -254,14 +255,14 @@ def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind
 
 
 def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], kind: str) -> None:
-    """Add the column of a name, split at its dots, to the inputs, with its last part for its name."""
+    """Add the column of a dotted name (`path`) to the inputs, under the last part of the name."""
     inputs.add_column(resolver.column(path), kind, path[-1])
 
 
 def _resolve_access(
     resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
 ) -> Iterator[Operand]:
-    """Add a field of a column or an element of a variable; yield the operands of any other expression."""
+    """Add a field of a column or an element of a variable; yield the operands of other expressions."""
     path = column_path(node)
     inner, member = (node.this, node.expression.name) if isinstance(node, exp.Dot) else (node, "")
     if not path and (column := _element(resolver, inner, member)) is not None:
@@ -287,7 +288,7 @@ def _resolve_access(
 def _resolve_function(
     resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str
 ) -> Iterator[Operand]:
-    """Add the field or column that a function or index looks up; yield the operands of any other one."""
+    """Add the field or column that a function or index looks up; yield the operands of other functions."""
     if kind != "join" and makes_rows(node):
         rows = collect_inputs(resolver, [(node, "join")])
         inputs.dependencies |= RowDependencies(frozenset(rows.indirect))
@@ -307,7 +308,7 @@ def _resolve_function(
 
 
 def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
-    """Return what a method is called of, or None for `schema.function(...)`, which has no column."""
+    """Return the expression before a method, or None for `schema.function(...)`, which has no column."""
     owner = node.this
     names: list[str] = []
     while isinstance(owner, exp.Dot) and isinstance(owner.expression, exp.Identifier):
@@ -325,7 +326,7 @@ def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
 
 
 def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:
-    """Return the value of a variable's `name(i)` or `name(i).member`, or None if it is not a variable."""
+    """Return the value of `name(i)` or `name(i).member` if `name` is a variable, else None."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if not name or name not in resolver.script.variables:
         return None
@@ -346,7 +347,7 @@ def field_column(resolver: Resolver, value: exp.Expr) -> ColumnProvenance:
 
 
 def _member_names(node: exp.Expr) -> list[str]:
-    """Return the names in `s['a']`, `struct_extract(s, 'a')` and `s:a.b`; [] for any other access."""
+    """Return the names in `s['a']`, `struct_extract(s, 'a')` and `s:a.b`, or [] for any other access."""
     if isinstance(node, exp.JSONExtract):
         keys = node.expression.expressions if node.args.get("variant_extract") else ()
         return [str(key.this) for key in keys if isinstance(key, exp.JSONPathKey)]
@@ -359,7 +360,7 @@ def _member_names(node: exp.Expr) -> list[str]:
 def _add_member(
     resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, names: Sequence[str], kind: str
 ) -> None:
-    """Add the field of a struct, or all of it if the field is not known."""
+    """Add the field of a struct, or the whole struct if the field is unknown."""
     struct = collect_inputs(resolver, [(node.this, "")])
     path = column_path(node.this)
     if path:
@@ -372,9 +373,9 @@ def _add_member(
 def struct_fields(
     resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
 ) -> Mapping[str, ColumnProvenance]:
-    """Return the fields of the struct that an expression gives, in order, or {} if they are not known.
+    """Return the fields of the struct that an expression returns, in order, or {} if they are unknown.
 
-    A list has its elements as its only field, ELEMENT. `inputs` are those of an expression around.
+    A list has its elements as its only field, ELEMENT. `inputs` are the inputs of the enclosing expression.
     """
     if not isinstance(node, _STRUCTURED):
         return {}
@@ -401,7 +402,7 @@ def struct_fields(
 
 
 def _built_fields(resolver: Resolver, struct: exp.Expr) -> Iterator[tuple[str, ColumnProvenance]]:
-    """Yield the fields of `STRUCT(a, b AS c)`, or of a map. One without a name has its number, from 1."""
+    """Yield the fields of `STRUCT(a, b AS c)` or of a map; a field without a name has its number, from 1."""
     if isinstance(struct, exp.VarMap):
         keys, values = (struct.args[name].expressions for name in ("keys", "values"))
         if all(key.is_string for key in keys):
@@ -419,7 +420,7 @@ def _built_fields(resolver: Resolver, struct: exp.Expr) -> Iterator[tuple[str, C
 def _cast_fields(
     type_: exp.DataType, fields: Mapping[str, ColumnProvenance]
 ) -> Mapping[str, ColumnProvenance]:
-    """Return fields under the names of the type that they are cast to, by position."""
+    """Return fields, by position, under the names in the type to which they are cast."""
     names = [part.name for part in type_.expressions if isinstance(part, exp.ColumnDef)]
     return dict(zip(names, fields.values(), strict=True)) if len(names) == len(fields) else {}
 
@@ -427,7 +428,7 @@ def _cast_fields(
 def _list_fields(
     resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
 ) -> Mapping[str, ColumnProvenance]:
-    """Return the elements of a list, whose fields have the same names, or {} if these are not known."""
+    """Return the elements of a list whose items have the same field names, or {} if these are unknown."""
     items = node.expressions if isinstance(node, exp.Array) else [node.this]
     parts = merge_parts([struct_fields(resolver, item, inputs) for item in items])
     if not parts:
@@ -439,14 +440,14 @@ def _list_fields(
 def _gathered_fields(
     resolver: Resolver, node: exp.Expr, inputs: ExpressionInputs
 ) -> Mapping[str, ColumnProvenance]:
-    """Return the fields of a list, or of the structs that a function compares and gives on."""
+    """Return the fields of a list, or of the structs that a function compares and returns."""
     read = _list_fields if isinstance(node, _LISTS) else struct_fields
     fields = read(resolver, node if isinstance(node, _LISTS) else node.this, inputs)
     if isinstance(node, (exp.ArrayMax, exp.ArrayMin)):
         fields = fields[ELEMENT].parts if ELEMENT in fields else {}
     if not fields or not isinstance(node, (*_ORDERING, *_DISTINCT)):
         return fields
-    # Each field depends on all that are compared.
+    # Each field depends on everything that is compared.
     compared = collect_inputs(resolver, [(node.this, "sort" if isinstance(node, _ORDERING) else "group_by")])
     return _with_indirect(fields, frozenset(compared.indirect))
 
@@ -454,7 +455,7 @@ def _gathered_fields(
 def _with_indirect(
     fields: Mapping[str, ColumnProvenance], indirect: frozenset[IndirectInput]
 ) -> Mapping[str, ColumnProvenance]:
-    """Return fields with those indirect inputs that are not of some of them alone."""
+    """Return fields, each with the indirect inputs that do not already belong to any of them."""
     others = indirect.difference(*(column.indirect for column in fields.values()))
     result = dict(fields)
     for name, column in fields.items() if others else ():
@@ -464,7 +465,7 @@ def _with_indirect(
 
 
 def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
-    """Yield the operands of an expression in written order; `windows` are the named ones of the query."""
+    """Yield the operands of an expression in written order; `windows` are the query's named windows."""
     special = _SPECIAL.get(type(node))
     if special is not None:
         yield from special(node, kind)
@@ -478,7 +479,7 @@ def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
 
 
 def _arguments(node: exp.Expr, kind: str, *names: str) -> Iterator[Operand]:
-    """Yield the expressions in these arguments of a node, each or their items, with `kind`."""
+    """Yield the expressions in the named arguments of a node, or their items, with `kind`."""
     for name in names:
         argument = node.args.get(name)
         for operand in argument if isinstance(argument, list) else [argument]:
@@ -487,7 +488,7 @@ def _arguments(node: exp.Expr, kind: str, *names: str) -> Iterator[Operand]:
 
 
 def _with_roles(*roles: tuple[str, tuple[str, ...]]) -> Callable[[exp.Expr, str], Iterator[Operand]]:
-    """Return a function that yields the operands in named arguments, each with the kind of its role."""
+    """Return a function that yields the operands in named arguments, with a kind for each role."""
 
     def operands(node: exp.Expr, kind: str) -> Iterator[Operand]:
         for role, names in roles:
@@ -497,7 +498,7 @@ def _with_roles(*roles: tuple[str, tuple[str, ...]]) -> Callable[[exp.Expr, str]
 
 
 def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of COALESCE: each may be the value, and all but the last are conditional, too."""
+    """Yield the operands of COALESCE: each may be the value, and all but the last are also conditional."""
     operands = list(_arguments(node, kind, "this", "expressions"))
     yield from operands
     if not kind:
@@ -505,7 +506,7 @@ def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of DECODE(value, search, result, ..., default): value, searches conditional."""
+    """Yield the operands of DECODE(value, search, result, ..., default): value and searches conditional."""
     value, *rest = node.expressions
     yield value, kind or "conditional"
     for number, operand in enumerate(rest):
@@ -514,7 +515,7 @@ def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the operands of WITHIN GROUP: order keys are a percentile's value, but for a list only `sort`."""
+    """Yield the operands of WITHIN GROUP: sort keys are a percentile's value, but only sort a list."""
     yield from _arguments(node, kind, "this")
     is_value = isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc, exp.Mode))
     for operand in node.args["expression"].expressions:
@@ -522,7 +523,7 @@ def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _comprehension(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """`[value for name in list if condition]`: the name is an element of the list, no column."""
+    """Yield the operands of `[value for name in list if condition]`; the name is an element, not a column."""
     bound = {node.args[name].name for name in ("expression", "position") if node.args.get(name)}
 
     def hide(part: exp.Expr) -> exp.Expr:
@@ -535,7 +536,7 @@ def _comprehension(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
-    """Yield the arguments of a function; of ClickHouse's `sumIf(value, condition)` the last is a filter."""
+    """Yield the arguments of a function; the last of ClickHouse's `sumIf(value, condition)` is a filter."""
     *values, last = node.expressions or [node]
     is_conditional = bool(values) and str(node.this).endswith("If")
     yield from ((value, kind) for value in (values if is_conditional else node.expressions))
@@ -544,10 +545,10 @@ def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
-    """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, also those of named windows."""
+    """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, also from named windows."""
     yield from _arguments(node, kind, "this")
     window: exp.Expr | None = node
-    # A window may extend a named one; invalid SQL may name windows in a circle.
+    # A window may extend a named window, and in invalid SQL named windows may form a circle.
     seen: set[str] = set()
     while window is not None:
         yield from _arguments(window, kind or "window", "partition_by", "order", "spec")
@@ -558,7 +559,7 @@ def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
 
 
 _IF = _with_roles(("conditional", ("this",)), ("", ("true", "false")))
-# Of all other expressions every operand gives the value.
+# In all other expressions, every operand provides the value.
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
     exp.ArraySort: _with_roles(("", ("this",)), ("sort", ("expression",))),
     exp.Case: _with_roles(("conditional", ("this",)), ("", ("ifs", "default"))),

@@ -1,4 +1,4 @@
-"""Functions that name a table or file by a constant: IDENTIFIER, readers of files and dictionaries."""
+"""Functions that name a table or file by a constant: IDENTIFIER, file readers and dictionaries."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _READERS = {
 
 
 _SAME_ROWS = {"appends", "changes", "query_table"}
-"""Functions that give the rows of the table that is their first argument."""
+"""Functions that return the rows of the table in their first argument."""
 _NAMING = {"dictionary", "identifier", "query_table", "table", "table_changes"}
 """Functions whose first argument is the name of a table as a text."""
 _LOOKUPS = ("dictget", "joinget")
-"""Starts of ClickHouse's functions that look a column of a dictionary or table up by a key."""
+"""Beginnings of ClickHouse's functions that look up a column of a dictionary or table by a key."""
 
 
 def named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
-    """Return the table, file or query that a function in a FROM names; any other item as it is.
+    """Return the table, file or query that a function in a FROM names, or another item unchanged.
 
-    The path of a file is one part, in its own case.
+    A file's path is a single part and keeps its case.
     """
     item = _unwrap_rows(node)
     function = item.this if isinstance(item, exp.Table) else None
@@ -47,14 +47,14 @@ def named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:
     for name in ("alias", "joins", "pivots", "laterals"):
         table.set(name, node.args.get(name))
     if isinstance(node.this, exp.Identifier):
-        # What is in the brackets of ClickHouse's `dictionary('d')` is read as names of columns.
+        # The parser reads the brackets of ClickHouse's `dictionary('d')` as names of columns.
         table.set("alias", None)
     return table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookedUp:
-    """Columns of a table that a function looks up by `keys`, or `defaults` where it finds none."""
+    """Columns of a table that a function looks up by `keys`, and `defaults` used if nothing is found."""
 
     table: Dataset
     columns: tuple[ColumnProvenance, ...]
@@ -63,7 +63,7 @@ class LookedUp:
 
 
 def look_up(script: ScriptState, function: exp.Expr) -> LookedUp | None:
-    """Return what ClickHouse's `dictGet('d', 'a', key)` and its like read, or None for any other function."""
+    """Return what a function such as ClickHouse's `dictGet('d', 'a', key)` reads, or None for others."""
     name, arguments = function.name.lower(), function.expressions
     if not name.startswith(_LOOKUPS) or len(arguments) < 2:
         return None
@@ -78,7 +78,7 @@ def look_up(script: ScriptState, function: exp.Expr) -> LookedUp | None:
 
 
 def _unwrap_rows(node: exp.Expr) -> exp.Expr:
-    """Return `f(x)` of `TABLE(f(x))`; any other item as it is."""
+    """Return `f(x)` of `TABLE(f(x))`, or another item unchanged."""
     inner = node.this if isinstance(node, exp.TableFromRows) else None
     if (
         isinstance(node, exp.Table)
@@ -90,7 +90,7 @@ def _unwrap_rows(node: exp.Expr) -> exp.Expr:
 
 
 def _identifier(node: exp.Expr) -> str:
-    """Return the text of IDENTIFIER and its like, or "" for anything else."""
+    """Return the text of IDENTIFIER and similar functions, or "" for anything else."""
     function = node.this
     alias = node.args.get("alias")
     if isinstance(function, exp.DynamicIdentifier) or isinstance(node, exp.TableFromRows):
@@ -105,7 +105,7 @@ def _identifier(node: exp.Expr) -> str:
 
 
 def _path(function: exp.Func) -> exp.Expr | None:
-    """Return the text that is the first argument of a reader of files, or None for any other function."""
+    """Return the text in the first argument of a file reader, or None for other functions."""
     is_reader = isinstance(function, (exp.ReadParquet, exp.ReadCSV)) or function.name.lower() in _READERS
     arguments = [function.this, *function.expressions] if is_reader else []
     path = next((argument for argument in arguments if isinstance(argument, exp.Expr)), None)
@@ -113,5 +113,5 @@ def _path(function: exp.Func) -> exp.Expr | None:
 
 
 def _is_text(node: object) -> bool:
-    """Return whether a node is a literal text that is not empty."""
+    """Return whether a node is a literal text and not empty."""
     return isinstance(node, exp.Literal) and node.is_string and bool(node.name)

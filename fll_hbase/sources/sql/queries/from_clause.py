@@ -1,4 +1,4 @@
-"""FROM clauses: tables, views, queries, VALUES and generators of rows, and the joins between them."""
+"""FROM clauses: tables, views, queries, VALUES, generators of rows, and the joins between them."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
-    """Add one item of a FROM, after its PIVOTs, and what is joined inside of it, to the scope."""
+    """Add one item of a FROM, after its PIVOTs, and the joins inside it, to the scope."""
     start = len(resolver.scope.sources)
     if isinstance(node, exp.AtIndex):
-        # `t.o AS v AT k` of Redshift.
+        # Redshift's `t.o AS v AT k`.
         names = exp.TableAlias(columns=[exp.to_identifier(node.this.alias), node.expression])
         node = exp.Unnest(expressions=[node.this.unalias()], alias=names)
     node = named_table(resolver.script, node)
-    # FINAL of ClickHouse, STREAM of Databricks and parentheses around a table without an alias mean nothing.
+    # ClickHouse's FINAL, Databricks' STREAM and parentheses around a table without an alias have no effect.
     if isinstance(node, (exp.Final, exp.Stream)) or (
         isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias
     ):
@@ -75,7 +75,7 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
-    """Return columns under new names by position; warn and make them unknown if their order is unknown."""
+    """Return columns renamed by position, or unknown columns, with a warning, if the order is unknown."""
     if not names:
         return columns
     if columns.is_positional:
@@ -87,13 +87,13 @@ def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]
 
 
 def _add_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
-    """Add the tables of LATERAL and JOIN clauses of a node to the scope, and the conditions of joins.
+    """Add the tables of a node's LATERAL and JOIN clauses to the scope, and the conditions of joins.
 
-    A PIVOT behind a join is of all tables that are joined, from number `first` on, or from the last comma.
+    A PIVOT after a join applies to all joined tables, from number `first` on or from the last comma.
     """
     facts = resolver.script.facts
     joins, laterals = node.args.get("joins") or (), node.args.get("laterals") or ()
-    # Each sees what is in front of it; Hive has LATERAL VIEW on both sides of a join.
+    # Each item sees the items before it; Hive allows LATERAL VIEW on both sides of a join.
     for item in sorted((*joins, *laterals), key=_position) if joins and laterals else (*joins, *laterals):
         start = len(resolver.scope.sources)
         if isinstance(item, exp.Lateral):
@@ -101,7 +101,7 @@ def _add_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
         elif item.kind == "ARRAY":
             _add_array_elements(resolver, item)
         else:
-            # The parser gives this argument to every join that is more than a comma.
+            # The parser gives this argument to every join except a comma.
             is_comma = "pivots" not in item.args
             first = start if is_comma else first
             if facts.pivots_joins and not is_comma and item.this.args.get("pivots"):
@@ -113,13 +113,13 @@ def _add_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
 
 
 def _position(node: exp.Expr) -> int:
-    """Return where a clause is in the text: the offset of one of its names, 0 without any."""
+    """Return the offset of one of a clause's names in the text, 0 if it has none."""
     names = node.find_all(exp.Identifier)
     return next((int(name.meta["start"]) for name in names if "start" in name.meta), 0)
 
 
 def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
-    """Replace the tables from number `first` on by what a PIVOT makes of all their columns."""
+    """Replace the tables from number `first` on by the result of a PIVOT of all their columns."""
     scope = resolver.scope
     keys = scope.join_keys
     joined = resolver.in_scope(Scope(scope.queries, sources=scope.sources[first:], join_keys=keys))
@@ -130,7 +130,7 @@ def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
 
 
 def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
-    """Add the elements of ClickHouse's ARRAY JOIN. One without an alias has the name of its array."""
+    """Add the elements of ClickHouse's ARRAY JOIN under its alias, or else under the array's name."""
     select_list = SelectList(resolver)
     arrays = [(item, select_list.resolve(item)) for item in (node.this, *node.expressions)]
     items = tuple((item.alias, column) for item, column in arrays if isinstance(item, exp.Alias))
@@ -147,7 +147,7 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
     if node.method == "NATURAL":
         keys = _common_columns(resolver, start)
     for key in keys:
-        # A third table with the same key is joined to the merged column.
+        # A third table with the same key is joined with the merged column.
         shared = scope.join_keys.get(key.lower())
         left = shared[1] if shared else _join_key(resolver, scope.sources[:start], key)
         right = _join_key(resolver, scope.sources[start:], key)
@@ -160,21 +160,21 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
     if any(condition is not None for condition, _ in conditions):
         scope.add_dependencies(clause_dependencies(resolver, conditions, "ON"))
     if is_filter:
-        # The right side of a semi or anti join cannot be referred to afterwards.
+        # Nothing can refer to the right side of a semi or anti join afterwards.
         scope.remove_from(start)
 
 
 def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
-    """Return the value of a USING key: COALESCE of both for FULL, the right for RIGHT, else the left."""
+    """Return the value of a USING key: COALESCE of both sides for FULL, else right for RIGHT, else left."""
     if join_side == "FULL":
         both = merge_columns([left, right])
         return replace(both, indirect=both.indirect | as_indirect(left, "conditional"))
-    # The key of an outer join comes from the side that has all rows.
+    # The key of an outer join comes from the side that keeps all rows.
     return right if join_side == "RIGHT" else left
 
 
 def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> ColumnProvenance:
-    """Return the column of a key on one side of a join; warn and return UNKNOWN if its table is unclear."""
+    """Return the column of a key on one side of a join, or warn and return UNKNOWN if that is unclear."""
     columns = [column for source in sources if (column := source.columns.get(key)) is not None]
     fallbacks = [source.columns.fallback for source in sources if source.columns.fallback is not None]
     if not columns and len(fallbacks) == 1:
@@ -196,7 +196,7 @@ def _common_columns(resolver: Resolver, start: int) -> list[str]:
 
 
 def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve one item. Only lateral items see the items in front of them."""
+    """Resolve one item. Only lateral items see the items before them."""
     scope = resolver.scope
     apart = resolver.in_scope(Scope(scope.queries, parent=scope.parent))
     match node:
@@ -222,15 +222,15 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _unwrap(node: exp.Subquery) -> exp.Expr:
-    """Return what is in parentheses. These are kept if they have WITH or ORDER BY, but no joins or PIVOT."""
+    """Return the content of parentheses; keep them if they have WITH or ORDER BY, but no joins or PIVOT."""
     has_clause = any(node.args.get(name) for name in ("with_", "order", "sort", "cluster"))
     return node if has_clause and not node.args.get("joins") and not node.args.get("pivots") else node.this
 
 
 def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
-    """Return the columns of a name in a FROM: of a query in a WITH, else of a view, else of a table."""
+    """Return the columns of a name in a FROM: from a query in a WITH, else a view, else a table."""
     script = resolver.script
-    # A name with a database is not that of a common table expression.
+    # A name with a database is not the name of a common table expression.
     query = resolver.scope.queries.get(node.name.lower()) if not node.db else None
     if query is not None:
         return query
@@ -240,7 +240,7 @@ def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
 
 
 def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
-    """Return the columns of VALUES, named by the dialect: each has all values at its position as inputs."""
+    """Return the columns of VALUES, named by the dialect, each with all values at its position as inputs."""
     select_list = SelectList(resolver)
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
     pattern = resolver.script.facts.values_column
@@ -255,7 +255,7 @@ def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
 
 
 def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a table function: each column has all arguments as inputs, or its own; warn if unknown."""
+    """Resolve a table function: each column has all arguments or its own as inputs; warn if unknown."""
     select_list = SelectList(resolver)
     names, offset = node.alias_column_names, node.args.get("offset")
     names = [*names, offset.name] if isinstance(offset, exp.Identifier) else names
@@ -282,7 +282,7 @@ def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _is_unknown_function(node: exp.Expr, inputs: ColumnProvenance) -> bool:
-    """Return whether a function of constants may read anything: its rows are not made of its arguments."""
+    """Return whether a function of constants may read anything, so that its rows have other sources."""
     function = _function(node)
     if not isinstance(function, exp.Expr) or isinstance(node, exp.Unnest) or inputs.direct or inputs.unknown:
         return False
@@ -291,7 +291,7 @@ def _is_unknown_function(node: exp.Expr, inputs: ColumnProvenance) -> bool:
 
 
 def _function(node: exp.Expr) -> exp.Expr | None:
-    """Return the function of an item of a FROM, without the names in front of it; None in a broken tree."""
+    """Return the function of an item of a FROM, without names before it, or None in a broken tree."""
     function: exp.Expr | None = node.this.expression if isinstance(node.this, exp.Dot) else node.this
     return function
 
@@ -306,7 +306,7 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
 
 
 def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a function: one that has or names a query by its columns, others by their arguments."""
+    """Resolve a function: by columns if it contains or names a query, else by its arguments."""
     apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
     function = _function(node) if isinstance(node.this, exp.Expr) else None
     if (called := resolver.call(function)) is not None:
@@ -333,7 +333,7 @@ def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _predicted_columns(given: ColumnSet) -> ColumnSet:
-    """Return the columns of BigQuery's ML.PREDICT and its like: those given, and others made of them all."""
+    """Return the columns of BigQuery's ML.PREDICT and similar: given ones, and others made from them all."""
     predicted = merge_columns(given.values()) if given.is_complete else UNKNOWN
 
     def fallback(name: str) -> ColumnProvenance | None:
@@ -344,7 +344,7 @@ def _predicted_columns(given: ColumnSet) -> ColumnSet:
 
 
 def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | None:
-    """Return the query that RESULT_SCAN names, or that `catalog.system.query` of Trino has as a text."""
+    """Return the query that RESULT_SCAN names, or that Trino's `catalog.system.query` contains as a text."""
     if function.name.lower() == "result_scan" and isinstance(function, exp.Anonymous):
         is_last = [part.name.lower() for part in function.find_all(exp.Anonymous)][1:] == ["last_query_id"]
         return script.selected if is_last else None
@@ -368,7 +368,7 @@ def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | No
 def _default_items(
     select_list: SelectList, node: exp.Expr, inputs: Sequence[exp.Expr], combined: ColumnProvenance
 ) -> tuple[NamedColumn, ...]:
-    """Return the columns of a table function whose alias gives no names, or () if they are not known."""
+    """Return the columns of a table function whose alias does not name them, or () if they are unknown."""
     facts = select_list.script.facts
     generator = inputs[0] if len(inputs) == 1 else None
     if facts.names_functions and node.alias:
@@ -384,7 +384,7 @@ def _default_items(
 
 
 def _source_name(node: exp.Expr) -> tuple[str, ...]:
-    """Return the name parts, in lower case, by which columns refer to a table, or () without any."""
+    """Return the lower-case name parts by which columns refer to a table, or () without a name."""
     if node.alias:
         return (node.alias.lower(),)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):

@@ -1,4 +1,4 @@
-"""PIVOT and UNPIVOT: rows of a table to columns, and columns to rows."""
+"""PIVOT and UNPIVOT: rows of a table become columns, and columns become rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> Tabl
 
 
 def resolve_statement(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Return the result of DuckDB's `PIVOT t ON … USING …` or `UNPIVOT t ON …`; the scope has the table."""
+    """Return the result of DuckDB's `PIVOT t ON … USING …` or `UNPIVOT t ON …` of the table in the scope."""
     columns = resolver.scope.sources[0].columns
     if node.args.get("unpivot"):
         result = _unpivot_statement(columns, node)
@@ -52,12 +52,13 @@ def resolve_statement(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return the columns of DuckDB's PIVOT: the grouping, one per value and aggregate; warn if unlisted."""
+    """Return the columns of DuckDB's PIVOT: grouping, and one per value and aggregate; warn if unlisted."""
     fields = node.expressions
     select_list = SelectList(resolver)
     aggregates = [(item.alias, select_list.resolve(item)) for item in node.args.get("using") or ()]
     if len(aggregates) > 1:
-        # Names of columns are values with the alias or text of the aggregate, of a single one its alias.
+        # Columns are named by the value and the aggregate's alias or text; a single aggregate adds only its
+        # alias.
         aggregates = [(alias or column.text, column) for alias, column in aggregates]
     keys = [field.this if isinstance(field, exp.In) else field for field in fields]
     key_inputs = collect_inputs(resolver, [(key, "conditional") for key in keys]).indirect
@@ -88,7 +89,7 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
 
 
 def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return the columns of DuckDB's UNPIVOT: unused ones, the name column and the merged value columns."""
+    """Return the columns of DuckDB's UNPIVOT: unused columns, the name column and merged value columns."""
     used = [column.name for part in node.expressions for column in part.find_all(exp.Column)]
     into = node.args.get("into")
     name = into.this.name if into is not None and into.this else "name"
@@ -100,10 +101,10 @@ def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 
 
 def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return a column per pivot value, grouped by all columns that PIVOT does not use; warn if not listed."""
+    """Return a column per pivot value, grouped by all columns that PIVOT does not use; warn if unlisted."""
     fields = _fields(node)
     values = [field.this for field in fields]
-    # Else they are ANY, or the result of a query.
+    # Otherwise they are ANY, or the result of a query.
     is_listed = all(
         field.expressions and not isinstance(field.expressions[0], (exp.PivotAny, exp.Query))
         for field in fields
@@ -113,18 +114,18 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     resolver.scope.add_dependencies(keys.dependencies)
     select_list = SelectList(resolver)
     aggregates = [select_list.resolve(expression) for expression in node.expressions]
-    # As the parser gives them, else the alias or text of each value.
+    # Names from the parser, or else the alias or text of each value.
     labels = node.args.get("columns") or [value for field in fields for value in field.expressions]
     names = [label.alias_or_name for label in labels] if aggregates and is_listed else []
     pivoted = [
         (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
-        # The parser lists names value by value, with all aggregates of a value in a row.
+        # The parser lists names value by value, with all aggregates of a value together.
         for number, name in enumerate(counted(names))
         for aggregate in (aggregates[number % len(aggregates)],)
     ]
     parts = (*node.expressions, *(fields if is_listed else values))
     used = {column.name.lower() for part in parts for column in part.find_all(exp.Column)}
-    # SQL has no clause for it: a PIVOT groups by every column that it does not use.
+    # A PIVOT groups by every column that it does not use; SQL has no clause for this.
     grouping = [(name, column) for name, column in columns.items if name.lower() not in used]
     resolver.scope.add_dependencies(rows_of((column for _, column in grouping), "group_by"))
     if not is_listed:
@@ -137,9 +138,9 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 
 
 def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: ColumnProvenance) -> ColumnSet:
-    """Return the grouped columns; another name is one that the PIVOT makes, unless the table may have it.
+    """Return the grouped columns; other names are made by the PIVOT, unless the table may have them.
 
-    Names of pivoted columns begin with a quote where the values are texts (snowflake).
+    Names of pivoted columns begin with a quote if the values are texts (snowflake).
     """
 
     def fallback(name: str) -> ColumnProvenance | None:
@@ -150,7 +151,7 @@ def _with_unlisted(columns: ColumnSet, grouping: list[NamedColumn], pivoted: Col
 
 
 def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return the columns that stay, and per field a generated column of its names and its value columns."""
+    """Return the columns that remain and, per field, a generated column of names and its value columns."""
     values_first = resolver.script.facts.has_values_first
     items: list[NamedColumn] = []
     used: set[str] = set()
@@ -173,7 +174,7 @@ def _fields(node: exp.Expr) -> list[exp.In]:
 
 
 def _column(columns: ColumnSet, name: str) -> ColumnProvenance:
-    """Return a column by its name, which is its text if it has none; UNKNOWN if it is absent."""
+    """Return a column by its name, also used as its text if it has none; UNKNOWN if it is absent."""
     column = columns.lookup(name)
     return column.with_text(name) if column else UNKNOWN
 

@@ -1,4 +1,4 @@
-"""Queries: the columns they return and what decides about their rows."""
+"""Queries: the columns they return and what influences their rows."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from fll_hbase.sources.sql.script.script_state import ScriptState
 
 _LINK_CLAUSES = ("by_name", "order", "sort", "cluster", "limit", "offset")
 RECURSION_ROUNDS_MAX = 20
-"""Limit of rounds for a recursive query; inputs that later rounds would add are not recorded."""
+"""Limit of rounds for a recursive query; inputs that only later rounds would add are not recorded."""
 
 
 def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -> Resolver:
-    """Return a resolver in an empty scope. Without a reader, statements in a WITH return unknown columns."""
+    """Return a resolver in an empty scope. Statements in a WITH have unknown columns without a reader."""
     reader = statement_reader or unknown_result
     return Resolver(script, Scope({}), resolve_query, reader, expand_star, field_column)
 
 
 def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:
-    """Return a result of unknown columns for any statement, without reading it."""
+    """Return a result with unknown columns for any statement, without reading it."""
     return QueryResult(ColumnSet((), is_complete=False))
 
 
 def resolve_query(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a query; the scope of the resolver is that of the enclosing query."""
+    """Resolve a query in the scope of the resolver, which belongs to the enclosing query."""
     inner = resolver.in_scope(Scope(common_table_expressions(resolver, node), parent=resolver.scope))
     has_own = isinstance(node, exp.Subquery) and any(map(node.args.get, ("joins", "pivots")))
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query) and not has_own:
-        # In parentheses, with an ORDER BY of its own.
+        # A query in parentheses, with its own ORDER BY.
         result = inner.query(node.this)
         inner.scope.aliases.update((name.lower(), column) for name, column in result.columns.items)
         return _with_ordering(inner, node, result)
@@ -61,22 +61,22 @@ def resolve_query(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def statement_scope(resolver: Resolver, node: exp.Expr) -> Resolver:
-    """Return the resolver of a new scope for a statement that writes, with the tables of its WITH."""
+    """Return the resolver of a new scope, with the tables of its WITH, for a statement that writes."""
     return resolver.in_scope(Scope(common_table_expressions(resolver, node), parent=resolver.scope.parent))
 
 
 def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, QueryResult]:
-    """Return the common table expressions visible in a node: the enclosing ones and those of its WITH."""
+    """Return the common table expressions that a node sees, including its own and the enclosing ones."""
     scope = resolver.scope
     queries = dict(scope.queries)
     with_ = node.args.get("with_")
     if with_ is None:
         return queries
     for table in with_.expressions:
-        # A value of ClickHouse, which is an alias of the query that has the WITH.
+        # A scalar of ClickHouse is an alias in the query that contains the WITH, not a table.
         if table.args.get("scalar"):
             continue
-        # Each table of a WITH sees those in front of it.
+        # Each table of a WITH sees the tables before it.
         outer = resolver.in_scope(Scope(queries, parent=scope))
         # T-SQL has no keyword for recursive queries.
         is_recursive = with_.args.get("recursive") or resolver.script.facts.changes_queries
@@ -91,7 +91,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
 
 
 def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a query that refers to itself, in rounds until its inputs are stable, a bounded number."""
+    """Resolve a query that refers to itself, in a bounded number of rounds, until its inputs are stable."""
     scope = resolver.scope
     anchor = node.this
     while isinstance(anchor, exp.SetOperation):
@@ -113,19 +113,19 @@ def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _inputs(result: QueryResult) -> tuple[object, frozenset[IndirectInput]]:
-    """Return what rounds of a recursive query compare: the fields of each column, and those of the rows."""
+    """Return what to compare between rounds of a recursive query: the fields of columns and of rows."""
     columns = [(column.direct, column.indirect) for column in result.columns.values()]
     return columns, result.dependencies.indirect
 
 
 def _rename(resolver: Resolver, result: QueryResult, node: exp.Expr) -> QueryResult:
-    """Return a result under the column names of the alias `node`, by position; warn if that is not known."""
+    """Return a result with the column names of the alias `node`, by position; warn if that is unknown."""
     columns = from_clause.rename_columns(resolver.script, result.columns, node.alias_column_names)
     return QueryResult(columns, result.dependencies)
 
 
 def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Return all columns of an item of a FROM that stands in place of a query; add it to the scope."""
+    """Return all columns of an item of a FROM that takes the place of a query; add it to the scope."""
     from_clause.add_source(resolver, node)
     select_list = SelectList(resolver)
     select_list.add(exp.Star())
@@ -133,7 +133,7 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryResult:
-    """Resolve UNION, INTERSECT and EXCEPT. Iterative, since a long chain parses to a deep tree."""
+    """Resolve UNION, INTERSECT and EXCEPT, iteratively, since a long chain parses to a deep tree."""
     scope = resolver.scope
     links: list[exp.SetOperation] = []
     first: exp.Expr = node
@@ -143,12 +143,12 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
             scope.queries = common_table_expressions(resolver, first)
         links.append(first)
         first = first.this
-    # Branches of one long UNION are merged once: merging them in pairs would take the square of their number.
+    # Merge all branches of a long UNION at once: merging in pairs would take time quadratic in their number.
     branches = [resolver.query(first)]
     merged = 0
     for link in reversed(links):
         right = resolver.query(link.expression)
-        # A UNION by position without a clause of its own.
+        # A UNION by position without further clauses.
         is_plain = isinstance(link, exp.Union) and not any(map(link.args.get, _LINK_CLAUSES))
         if is_plain and _match_by_position(branches[0].columns, right.columns):
             branches.append(right)
@@ -161,14 +161,14 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
 
 
 def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:
-    """Return whether the columns of both sides are all known in order, and equally many."""
+    """Return whether all columns of both sides are known in order, and their numbers are equal."""
     return left.is_positional and right.is_positional and len(left.items) == len(right.items)
 
 
 def _merge_branches(branches: Sequence[QueryResult], merged: int) -> QueryResult:
-    """Merge the results of a UNION by position, all with as many columns as the first, which names them.
+    """Merge the results of a UNION by position; all have as many columns as the first, which names them.
 
-    The first `merged` ones have a UNION without ALL behind them, which merges equal rows.
+    The first `merged` results precede a UNION without ALL, which merges equal rows.
     """
     if len(branches) == 1:
         return branches[0]
@@ -183,10 +183,10 @@ def _merge_branches(branches: Sequence[QueryResult], merged: int) -> QueryResult
 def _combine(
     script: ScriptState, node: exp.SetOperation, left: QueryResult, right: QueryResult
 ) -> QueryResult:
-    """Combine two sides by position, or by name for BY NAME, under the column names of the left side."""
+    """Combine two sides by position, or by name for BY NAME, with the column names of the left side."""
     dependencies = left.dependencies | right.dependencies
     if not isinstance(node, exp.Union):
-        # INTERSECT and EXCEPT compare both sides to decide which rows of the left one remain.
+        # INTERSECT and EXCEPT compare both sides to decide which rows of the left side remain.
         columns = left.columns
         dependencies |= rows_of((*columns.values(), *right.columns.values()), "filter")
     elif node.args.get("by_name"):
@@ -199,7 +199,7 @@ def _combine(
 
 
 def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -> ColumnSet:
-    """Merge the columns of a UNION by position. If that is unknown, warn and mark the left ones unknown."""
+    """Merge the columns of a UNION by position, or warn and mark the left ones unknown if that fails."""
     if _match_by_position(left, right):
         pairs = zip(left.items, right.values(), strict=True)
         return ColumnSet(tuple((name, merge_columns([column, other])) for (name, column), other in pairs))
@@ -209,7 +209,7 @@ def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -
 
 
 def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
-    """Return a fallback whose columns are marked unknown, since the other side is unknown, None for None."""
+    """Return a fallback that marks columns unknown, since the other side is unknown, or None for None."""
     if fallback is None:
         return None
 
@@ -221,7 +221,7 @@ def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
 
 
 def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
-    """Return all columns of both sides, the left ones first. One that a side lacks is null there."""
+    """Return all columns of both sides, left ones first; a column that one side lacks is NULL there."""
     items = [(name, merge_columns([column, right.get(name) or GENERATED])) for name, column in left.items]
     items += [(name, column) for name, column in right.items if left.get(name) is None]
     return ColumnSet(
@@ -233,7 +233,7 @@ def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
 
 
 def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
-    """Resolve a SELECT: its FROM into the scope, its list, and its clauses into row dependencies."""
+    """Resolve a SELECT: its FROM in the scope, its list, and its clauses as row dependencies."""
     scope = resolver.scope
     if resolver.script.facts.has_aliases_first:
         scope.later = dict(_later_aliases(resolver, node))
@@ -257,7 +257,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
         # The struct is the row.
         columns = ColumnSet(resolver.script.tables.members(columns.values()[0]) or columns.items)
     dependencies |= select_list.dependencies
-    # GROUP BY and HAVING may name an alias, but a known column goes first.
+    # GROUP BY and HAVING may name an alias, but a known column takes precedence.
     scope.alias_precedence = AliasPrecedence.BEFORE_UNKNOWN
     dependencies |= _grouping(resolver, node, columns)
     dependencies |= filter_clause(resolver, node, "having", "HAVING")
@@ -268,7 +268,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
 def _later_aliases(
     resolver: Resolver, node: exp.Select
 ) -> Iterator[tuple[str, Callable[[], ColumnProvenance]]]:
-    """Yield the aliases in any expression of a SELECT, in lower case, each with what resolves it."""
+    """Yield the lower-case aliases in any expression of a SELECT, each with a function that resolves it."""
     for part in node.walk(prune=lambda part: isinstance(part, exp.Query) and part is not node):
         if isinstance(part, exp.Alias):
             is_item = part.parent is node
@@ -281,7 +281,7 @@ def _later_aliases(
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
-    """Replace the last table of the scope by the unknown columns of MATCH_RECOGNIZE, with a warning."""
+    """Replace the last table of the scope by unknown columns for MATCH_RECOGNIZE, with a warning."""
     scope = resolver.scope
     table = scope.sources[-1]
     resolver.script.warn("MATCH_RECOGNIZE: what its columns come from is not known")
@@ -290,7 +290,7 @@ def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _add_scalars(resolver: Resolver, node: exp.Select) -> None:
-    """Add the values in the WITH of ClickHouse, `WITH 5 AS k`, as aliases."""
+    """Add the values in ClickHouse's WITH, such as `WITH 5 AS k`, as aliases."""
     with_ = node.args.get("with_")
     for table in with_.expressions if with_ is not None else ():
         if table.args.get("scalar"):
@@ -300,7 +300,7 @@ def _add_scalars(resolver: Resolver, node: exp.Select) -> None:
 
 
 def filter_clause(resolver: Resolver, node: exp.Expr, argument: str, name: str) -> RowDependencies:
-    """Return the dependencies of a clause that selects rows, called `name`; empty ones without it."""
+    """Return the dependencies of a clause named `name` that selects rows, empty without the clause."""
     return clause_dependencies(resolver, [(node.args.get(argument), "filter")], name)
 
 
@@ -324,12 +324,12 @@ def _grouping(resolver: Resolver, node: exp.Select, columns: ColumnSet) -> RowDe
 
 
 def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> QueryResult:
-    """Add the dependencies of ORDER BY, SORT BY, CLUSTER BY, where aliases win, and of queries in LIMIT."""
+    """Add the dependencies of ORDER BY, SORT BY and CLUSTER BY (aliases first), and of queries in LIMIT."""
     dependencies = RowDependencies()
     resolver.scope.alias_precedence = AliasPrecedence.FIRST
     clauses = [node.args.get(name) for name in ("order", "sort", "cluster")]
     if any(clauses):
-        # A name is that of a column of the result, whether that has an alias or not.
+        # A name is a column of the result, with or without an alias.
         for column_name, column in result.columns.items:
             resolver.scope.aliases.setdefault(column_name.lower(), column)
     for order in clauses:
@@ -340,7 +340,7 @@ def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> Q
     for name in ("limit", "offset"):
         bound = node.args.get(name)
         if bound is not None and bound.find(exp.Query) is not None:
-            # It does not see the tables of the query.
+            # A query in LIMIT does not see the tables of the query around it.
             apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
             dependencies |= clause_dependencies(apart, [(bound, "filter")], name.upper())
     return QueryResult(result.columns, result.dependencies | dependencies)
@@ -349,7 +349,7 @@ def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> Q
 def _ordinal_clause(
     resolver: Resolver, parts: Iterable[exp.Expr], columns: ColumnSet, *, kind: str, name: str
 ) -> RowDependencies:
-    """Return the dependencies of a clause in which an integer is the number of a column, from 1."""
+    """Return the dependencies of a clause in which an integer is a column number, from 1."""
     selected: list[ColumnProvenance] = []
     others: list[Operand] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""Scopes: the tables and aliases that names of a query refer to, and the resolution of column names."""
+"""Scopes: the tables and aliases to which names of a query refer, and the resolution of column names."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from fll_hbase.sources.sql.queries.column_provenance import (
 from fll_hbase.sources.sql.script.script_state import ScriptState
 
 _HIERARCHY = {"connect_by_iscycle", "connect_by_isleaf", "level"}
-"""Columns of a query with CONNECT BY that are of no table."""
+"""Columns of a query with CONNECT BY that do not belong to a table."""
 _SEQUENCE_VALUES = {"currval", "nextval"}
 
 
 _SCANNED_TABLES_MAX = 8
 CALLS_MAX, CALLS_NESTED_MAX = 1_000, 20
-"""Calls of functions of the script whose queries are read, and how deep."""
+"""Limits of calls of the script's functions whose queries are read, and of their nesting."""
 
 
 class AliasPrecedence(Enum):
     """Precedence of the aliases of a SELECT list over columns of tables.
 
-    Aliases come after all columns, after the listed columns but before those of a table whose columns are not
-    known, or before all columns.
+    Aliases come after all columns (LAST), after listed columns but before columns of a table with unknown
+    columns (BEFORE_UNKNOWN), or before all columns (FIRST).
     """
 
     LAST = "last"
@@ -48,12 +48,12 @@ class AliasPrecedence(Enum):
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """Names that one query can refer to.
+    """Names to which one query can refer.
 
-    `queries` are common table expressions, by name in lower case. `join_keys` are columns of USING and
-    NATURAL JOIN, which both sides share, and `aliases` the columns selected so far, both by name in lower
-    case; `later` are those that may be used before. `inferred` are names attributed to the only table whose
-    columns are not all known. With `has_hierarchy`, the query has CONNECT BY.
+    `queries` are common table expressions, by lower-case name. `join_keys` are columns of USING and NATURAL
+    JOIN, which both sides share, and `aliases` the columns selected so far, both by lower-case name. `later`
+    are aliases that may be used before they are selected. `inferred` are names attributed to the only table
+    with unknown columns. With `has_hierarchy`, the query has CONNECT BY.
     """
 
     queries: Mapping[str, QueryResult]
@@ -73,13 +73,13 @@ class Scope:
     _indexed: int = 0
 
     def __post_init__(self) -> None:
-        """Index the tables that the scope is created with."""
+        """Index the initial tables of the scope."""
         for source in self.sources:
             self.add_qualified(source)
 
     @property
     def dependencies(self) -> RowDependencies:
-        """Row dependencies of the tables and joins of this scope."""
+        """Return the row dependencies of the tables and joins of this scope."""
         return merge_dependencies(self._dependencies)
 
     def add_dependencies(self, dependencies: RowDependencies) -> None:
@@ -87,16 +87,16 @@ class Scope:
         self._dependencies.append(dependencies)
 
     def add(self, source: TableSource) -> None:
-        """Add a table that names can refer to."""
+        """Add a table to which names can refer."""
         self.sources.append(source)
         self.add_qualified(source)
 
     def add_qualified(self, source: TableSource) -> None:
-        """Add a table whose columns are found only with its name in front, by the last part of its name."""
+        """Index a table by the last part of its name, so that only qualified names find its columns."""
         self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
 
     def alias(self, name: str) -> ColumnProvenance | None:
-        """Return the column of an alias, in lower case, None without one, or inside of its own expression."""
+        """Return the column of a lower-case alias, or None if unknown or inside its own expression."""
         if name in self.later:
             self.aliases[name] = self.later.pop(name)()
         return self.aliases.get(name)
@@ -109,16 +109,16 @@ class Scope:
         self._by_column, self._open, self._indexed = {}, [], 0
 
     def columns_named(self, name: str) -> list[ColumnProvenance]:
-        """Return the listed columns of a name, in any case, one for each table of this scope that has it."""
+        """Return the listed columns of a name, in any case, one per table of this scope that has it."""
         sources: Iterable[TableSource] = self.sources
-        # Few tables may be wide, and are looked at faster than indexed; many each name a column.
+        # A few tables may be wide, and are scanned faster than indexed. Many tables are faster to index.
         if len(self.sources) > _SCANNED_TABLES_MAX:
             self._index_columns()
             sources = self._by_column.get(name.lower(), ())
         return [column for source in sources if (column := source.columns.get(name)) is not None]
 
     def open_sources(self) -> list[TableSource]:
-        """Return the tables of this scope that may have columns which are not listed."""
+        """Return the tables of this scope that may have unlisted columns."""
         if len(self.sources) <= _SCANNED_TABLES_MAX:
             return [source for source in self.sources if source.columns.fallback is not None]
         self._index_columns()
@@ -126,7 +126,7 @@ class Scope:
 
     def _index_columns(self) -> None:
         """Index the columns of the tables added since the last call."""
-        # Of the tables since the last time: they are added one by one, with names to resolve in between.
+        # Tables are added one by one, and names are resolved in between, so index only the new tables.
         for source in self.sources[self._indexed :]:
             for name in dict.fromkeys(name.lower() for name, _ in source.columns.items):
                 self._by_column.setdefault(name, []).append(source)
@@ -135,14 +135,14 @@ class Scope:
         self._indexed = len(self.sources)
 
     def enclosing(self) -> Iterator[Scope]:
-        """Yield this scope and those of the enclosing queries, the innermost first."""
+        """Yield this scope and the scopes of enclosing queries, from the inside out."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
     def source(self, parts: Sequence[str]) -> TableSource | None:
-        """Return the table of a name, whose leading parts may be missing, or None without such a table."""
+        """Return the table of a name whose leading parts may be missing, or None if it is unknown."""
         suffix = tuple(part.lower() for part in parts)
         candidates = self._by_last_part.get(suffix[-1], ())
         return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
@@ -152,9 +152,10 @@ class Scope:
 class Resolver:
     """Resolves the names and queries of one scope of a script.
 
-    Expressions contain queries and queries contain expressions, so their modules would import each other:
-    `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH
-    and what its RETURNING gives, `star_reader` `*`, `t.*` or COLUMNS, and `value_reader` an expression.
+    Expressions contain queries and queries contain expressions, so their modules would import each other.
+    These functions avoid that: `query_reader` reads a query in an expression. `statement_reader` reads a
+    statement that writes inside a WITH, and the result of its RETURNING. `star_reader` reads `*`, `t.*` or
+    COLUMNS, and `value_reader` an expression.
     """
 
     script: ScriptState
@@ -174,7 +175,7 @@ class Resolver:
         return self.query_reader(self, node)
 
     def query_of(self, statement: Statement) -> QueryResult:
-        """Resolve the query of another text than that of the statement being read, in no scope."""
+        """Resolve the query of another text than the current statement's, outside any scope."""
         outer = self.script.source_text
         self.script.begin(statement)
         self.script.fold_columns(statement.tree)
@@ -183,7 +184,7 @@ class Resolver:
         return result
 
     def call(self, node: exp.Expr | None) -> QueryResult | None:
-        """Return what a call of a function of the script gives, or None for anything else."""
+        """Return the result of a call of a function in the script, or None for anything else."""
         script = self.script
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         function = script.script.functions.get(name)
@@ -203,13 +204,13 @@ class Resolver:
         return result
 
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
-        """Resolve a column name, split at its dots, from the innermost scope out.
+        """Resolve a column name, split at its dots, from the innermost scope outwards.
 
         Warns and returns UNKNOWN if it is absent or ambiguous.
         """
         if len(parts) > 1 and parts[-1].lower() in _SEQUENCE_VALUES and self.script.facts.has_sequences:
             return GENERATED
-        # The longest prefix that is a table wins: `a.b.c` is column c of a.b before field b.c of a.
+        # The longest prefix that is a table wins: `a.b.c` is column c of a.b rather than field b.c of a.
         for stop in range(len(parts) - 1, 0, -1):
             for scope in self.scope.enclosing():
                 source = scope.source(parts[:stop])
@@ -228,7 +229,7 @@ class Resolver:
         return UNKNOWN
 
     def _script_value(self, parts: Sequence[str]) -> ColumnProvenance | None:
-        """Return a field of a record, or the variable of `label.name`, whose label is a variable `label.`."""
+        """Return a field of a record or the variable in `label.name`; the label is a variable `label.`."""
         first, variables = parts[0].lower(), self.script.variables
         record = self.script.records.get(first)
         if record is not None:
@@ -236,7 +237,7 @@ class Resolver:
         return variables.get(parts[1].lower()) if f"{first}." in variables and len(parts) == 2 else None
 
     def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
-        """Return a column of a table, or its field at `path`; warn and return UNKNOWN if it is absent."""
+        """Return a column of a table, or its field at `path`, or warn and return UNKNOWN if absent."""
         column = source.columns.lookup(name)
         if column is None:
             self.script.warn(f"column {name!r}: {source.dotted_name!r} is not known to have it")
@@ -244,7 +245,7 @@ class Resolver:
         return self.script.tables.nested_column(column, path)
 
     def _unqualified(self, scope: Scope, name: str) -> ColumnProvenance | str | None:
-        """Return the column, or as a text why it is ambiguous, or None if the scope lacks that name."""
+        """Return the column, the reason why it is ambiguous, or None if the scope lacks that name."""
         # Most engines hide aliases from subqueries of the same SELECT.
         is_visible = scope is self.scope or self.script.facts.has_aliases_first
         alias = scope.alias(name.lower()) if is_visible else None
@@ -264,14 +265,14 @@ class Resolver:
         return self._inferred(scope, name, alias) if row is None else _whole_row(row, name)
 
     def _is_pseudo(self, scope: Scope, name: str) -> bool:
-        """Return whether a name, in lower case, is one that the engine computes, such as `rownum`."""
+        """Return whether a lower-case name is computed by the engine, as `rownum` is."""
         is_of_hierarchy = scope.has_hierarchy and name in _HIERARCHY
         return is_of_hierarchy or name in self.script.facts.pseudo_columns
 
     def _inferred(
         self, scope: Scope, name: str, alias: ColumnProvenance | None
     ) -> ColumnProvenance | str | None:
-        """Return a name's column of the only table not fully known, else the alias; a text if unclear."""
+        """Return the column of the only table with unknown columns, else the alias, or a text if unclear."""
         candidates = scope.open_sources()
         if name.lower() in self.script.variables:
             return self.script.variables[name.lower()]
@@ -280,13 +281,13 @@ class Resolver:
         if len(candidates) > 1:
             names = ", ".join(repr(source.dotted_name) for source in candidates)
             return f"{names} may contain it: name its table, or give `schema`"
-        # A column used before the alias was defined is known to be one of the table.
+        # A column used before the alias was defined is known to belong to the table.
         if alias is not None and name.lower() not in scope.inferred:
             if scope.alias_precedence is AliasPrecedence.BEFORE_UNKNOWN:
                 return alias
             if self.script.facts.has_lateral_aliases:
                 return "may be one of the table or the alias before it; give `schema`"
-        # A correlated reference is as likely as a column of the table here.
+        # A reference to an outer query is as likely as a column of the table here.
         outer = [source for around in scope.enclosing() if around is not scope for source in around.sources]
         if any(source.columns.get(name) for source in outer):
             return "a query around has one, and the table here may have; name its table, or give `schema`"
@@ -300,23 +301,23 @@ ValueReader: TypeAlias = Callable[[Resolver, exp.Expr], ColumnProvenance]
 
 
 def variable_name(node: exp.Expr) -> str:
-    """Return the name of a variable in lower case, with the `@` of T-SQL and MySQL."""
+    """Return the lower-case name of a variable, with the `@` of T-SQL and MySQL."""
     return f"@{node.name.lower()}" if isinstance(node, exp.Parameter) else node.name.lower()
 
 
 def _whole_row(source: TableSource, name: str) -> ColumnProvenance | str:
-    """Return the column that has all columns of a table as inputs, or why it is not known."""
+    """Return the column that has all columns of a table as inputs, or the reason why it is unknown."""
     if source.columns.is_complete:
         return replace(merge_columns(source.columns.values()), parts=dict(source.columns.items))
     column = source.columns.lookup(name)
-    # Of a table, that would be a column with the name of the table.
+    # For a table, that would be a column with the name of the table.
     if column is None or (column.origin is not None and column.origin.name == name):
         return "is the row of a table whose columns are not known; give `schema`"
     return column
 
 
 def _not_found(scope: Scope) -> str:
-    """Return why a column was not found: there is no table in the scope, or none is known to have it."""
+    """Return why a column was not found: the scope has no table, or no table is known to have the column."""
     if not scope.sources:
         return "no table can contain it"
     return f"unknown in {', '.join(repr(source.dotted_name) for source in scope.sources)}"

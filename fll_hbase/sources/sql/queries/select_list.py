@@ -1,4 +1,4 @@
-"""SELECT lists: names and provenance of the columns they return, with stars expanded."""
+"""SELECT lists: names and provenance of their columns, with stars expanded."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)
 
 
 class SelectList:
-    """Columns of one SELECT, built expression by expression. Also resolves values outside of a SELECT."""
+    """Builds the columns of one SELECT, expression by expression, and resolves values outside a SELECT."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
@@ -48,20 +48,20 @@ class SelectList:
         self.dependencies = RowDependencies()
 
     def columns(self) -> ColumnSet:
-        """Return all columns so far, in order; complete unless a star had unknown columns."""
-        # A name behind two stars could be of either table.
+        """Return all columns so far, in order, which are complete unless a star had unknown columns."""
+        # With two stars, a name could belong to either table.
         fallback = (
             self._fallbacks[0] if len(self._fallbacks) == 1 else (lambda _: None) if self._fallbacks else None
         )
         return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
 
     def add(self, node: exp.Expr) -> None:
-        """Add the columns of the next expression of the list: several for a star or a generator, else one."""
+        """Add the columns of the next expression of the list: several for a star or generator, else one."""
         if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and node.name:
             # Most items are columns.
             self._append(node.name, self.resolve(node))
             return
-        # Inside of its expression, the name of an alias is that of a column.
+        # Inside its own expression, the name of an alias refers to a column.
         self._resolver.scope.later.pop(node.alias.lower() if isinstance(node, exp.Alias) else "", None)
         star = star_of(node)
         if star is not None and star.args.get("ilike") is None:
@@ -87,8 +87,8 @@ class SelectList:
     def resolve(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
         """Return the provenance of one expression with its own text, and add its row dependencies.
 
-        `kind` is the list in the script that it is an item of: `SELECT`, `SET` or `VALUES`. A name that
-        cannot be resolved makes the column `unknown`.
+        `kind` is the list in the script that contains it: `SELECT`, `SET` or `VALUES`. A name that cannot be
+        resolved makes the column `unknown`.
         """
         value = node.unalias()
         column = self._plain_column(value)
@@ -107,15 +107,15 @@ class SelectList:
         inputs = self._collect([value])
         last_part = name.parts[-1] if isinstance(name, exp.Column) else name
         start = last_part.meta.get("start", -1)
-        # A value without columns has no extent: search right behind the name.
+        # A value without columns has no extent, so search directly after the name.
         extent = inputs.extent if inputs.start >= 0 else (start + 1, start + 1)
         text = self.script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
         return inputs.to_column(text or to_sql(value, self.script.script.dialect))
 
     def resolve_any(self, nodes: list[exp.Expr]) -> ColumnProvenance:
-        """Return a column that is any of several expressions, with the text of the first.
+        """Return a column whose value is any of several expressions, with the text of the first.
 
-        Without expressions it is a column without fields and text. Row dependencies are added to the list's.
+        Without expressions, the column has no fields and text. Row dependencies are added to the list's.
         """
         inputs = self._collect(nodes)
         if not nodes:
@@ -124,9 +124,9 @@ class SelectList:
         return inputs.to_column(self._text(nodes[0], first.extent, "VALUES"))
 
     def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
-        """Return `count` columns of a generator: of `stack` each from its own arguments, else from all.
+        """Return `count` columns of a generator; `stack` gives each its own arguments, other functions all.
 
-        Of structs each is a field, or the only one has the fields.
+        If the elements are structs, each column is a field, or a single column has all fields.
         """
         column = self.resolve(item if isinstance(item, exp.Aliases) else node)
         fields = column.parts.get(ELEMENT, column).parts
@@ -148,24 +148,24 @@ class SelectList:
         ]
 
     def _plain_column(self, value: exp.Expr) -> ColumnProvenance | None:
-        """Return the column that an expression merely names, its text by default the name, else None."""
+        """Return the column that an expression merely names, with the name as default text, else None."""
         path = column_path(value)
         return self._resolver.column(path).with_text(".".join(path)) if path else None
 
     def _collect(self, nodes: Iterable[exp.Expr]) -> ExpressionInputs:
-        """Return the inputs of expressions together, with direct influence; add their row dependencies."""
+        """Return the combined direct inputs of expressions; add their row dependencies."""
         inputs = collect_inputs(self._resolver, [(node, "") for node in nodes])
         self.dependencies |= inputs.dependencies
         return inputs
 
     def _append(self, name: str, column: ColumnProvenance, *, is_alias: bool = False) -> None:
-        """Add a column to the list; an alias becomes visible in the scope, the first of a name wins."""
+        """Add a column; the first alias of a name becomes visible in the scope."""
         self._items.append((name, column))
         if is_alias:
             self._resolver.scope.aliases.setdefault(name.lower(), column)
 
     def _add_fields(self, node: exp.Expr) -> bool:
-        """Add the fields of a struct for `inline(l)`, `untuple(t)` and DuckDB's `unnest(s)`, else False."""
+        """Add the fields of `inline(l)`, `untuple(t)` or DuckDB's `unnest(s)`. Return False for others."""
         value = node.unalias()
         if not isinstance(value, (exp.Anonymous, *EXPLODE)):
             return False
@@ -187,7 +187,7 @@ class SelectList:
         return True
 
     def _add_transform(self, node: exp.QueryTransform) -> None:
-        """Add the columns of Hive's TRANSFORM: an external script computes each from all inputs."""
+        """Add the columns of Hive's TRANSFORM, an external script that computes each from all inputs."""
         inputs = self._collect(node.expressions)
         column = inputs.to_column(self._text(node, inputs.extent, "SELECT"))
         schema = node.args.get("schema")
@@ -195,11 +195,10 @@ class SelectList:
             self._append(name, column, is_alias=True)
 
     def _starred(self, star: exp.Star, item: exp.Expr) -> Iterator[NamedColumn]:
-        """Yield the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.
+        """Yield a star's known columns, changed by EXCEPT, REPLACE and RENAME, whose names ignore case.
 
-        `item` is the star with what is in front of it. A table or struct with unknown columns adds a warning,
-        and then `columns` is not complete. Names in EXCEPT, REPLACE or RENAME that the star does not have
-        are ignored.
+        `item` is the star with its qualifier. A table or struct with unknown columns adds a warning, and
+        `columns` is then incomplete. Names in EXCEPT, REPLACE or RENAME that the star lacks are ignored.
         """
         excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
@@ -215,7 +214,7 @@ class SelectList:
                 yield names.get(name.lower(), name), column
 
     def _selects_columns(self, value: exp.Expr) -> bool:
-        """Return whether an expression selects several columns: with COLUMNS, APPLY or `* LIKE 'a%'`."""
+        """Return whether an expression selects several columns, by COLUMNS, APPLY or `* LIKE 'a%'`."""
         if isinstance(value, (exp.Apply, exp.Columns)):
             return True
         if isinstance(value, _SELECTING_STARS) and isinstance(value.this, exp.Star):
@@ -228,7 +227,7 @@ class SelectList:
     def _star_columns(
         self, item: exp.Expr, without: Collection[tuple[str, ...]] = ()
     ) -> Iterator[NamedColumn]:
-        """Yield the columns of a star except `without`, each the end of a table's name and a column.
+        """Yield the columns of a star except `without`, each given by the end of a table's name and a column.
 
         Warns of an absent table or unknown columns, and marks this list as incomplete.
         """
@@ -258,7 +257,7 @@ class SelectList:
             )
 
     def _members(self, item: exp.Expr, path: list[str]) -> tuple[NamedColumn, ...]:
-        """Return the fields of the struct in front of a star; warn if they are not known."""
+        """Return the fields of the struct before a star; warn if they are unknown."""
         was_silent, self.script.is_silent = self.script.is_silent, True
         struct = self._resolver.column(path) if path else field_column(self._resolver, item.this)
         self.script.is_silent = was_silent
@@ -270,8 +269,8 @@ class SelectList:
         return members
 
     def _column_name(self, node: exp.Expr) -> str:
-        """Return the name of the column just resolved: alias, column name, the engine's, or its text."""
-        # Parentheses around a column change nothing.
+        """Return the name of the column just resolved: alias, column name, the engine's name, or its text."""
+        # Parentheses around a column have no effect.
         value = node.unnest()
         name = node.alias if isinstance(node, exp.Alias) else (column_path(value) or [""])[-1]
         if name:
@@ -292,7 +291,7 @@ class SelectList:
     def _text(
         self, node: exp.Expr, extent: tuple[int, int], kind: str, *, keep_literals: bool = False
     ) -> str:
-        """Return the text of an item without its alias, from the script or else as the library writes it."""
+        """Return the text of an item without its alias, from the script or else as printed by the library."""
         alias = node.args.get("alias") or next(iter(_argument_list(node, "expressions")), None)
         has_alias = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expr)
         start = alias.meta.get("start", -1) if has_alias and alias is not None else -1
@@ -306,18 +305,18 @@ class SelectList:
 
 
 def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:
-    """Return the columns of `*`, `t.*` or COLUMNS inside an expression; warn of unknown ones."""
+    """Return the columns of `*`, `t.*` or COLUMNS inside an expression; warn of unknown columns."""
     select_list = SelectList(resolver)
     select_list.add(node)
     return select_list.columns()
 
 
 def _qualifier(node: exp.Expr) -> tuple[str, ...]:
-    """Return the table in front of a column, split at its dots and in lower case, or () without one."""
+    """Return the table before a column, split at its dots and in lower case, or () without a table."""
     return tuple(part.name.lower() for part in node.parts[:-1]) if isinstance(node, exp.Column) else ()
 
 
 def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:
-    """Return the items of an argument of a node, a single one as a list; [] if it is missing."""
+    """Return the items of a node's argument, [item] for a single item, or [] if it is missing."""
     argument = node.args.get(name) or []
     return argument if isinstance(argument, list) else [argument]

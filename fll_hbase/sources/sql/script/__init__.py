@@ -1,1 +1,1 @@
-"""Scripts: their tokens, their statements, and the state that statements share."""
+"""Scripts: their tokens and statements, and the state that statements share."""

@@ -1,4 +1,4 @@
-"""Commands of the clients that run scripts: lines without `;`, which would cost the statement behind."""
+"""Commands of the clients that run scripts: lines without `;`, which would break the next statement."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ENDED = re.compile(r"(?:;|^\s*/|^\s*GO)\s*(?:--.*)?$", re.IGNORECASE)
 
 
 def without_client_commands(sql: str, facts: DialectFacts) -> str:
-    """Return a script with spaces in place of the commands of its client; offsets and lines stay as they are.
+    """Return a script with its client's commands replaced by spaces; offsets and lines stay unchanged.
 
-    A command is a line in front of a statement, never one within it. With `DELIMITER //` of MySQL, `//` at
-    the end of a line becomes `;` and a space.
+    A command is a line before a statement, never a line within it. After MySQL's `DELIMITER //`, `//` at the
+    end of a line becomes `;` and a space.
     """
     command = facts.client_command
     if command is None:
@@ -34,7 +34,7 @@ def without_client_commands(sql: str, facts: DialectFacts) -> str:
 
 
 def _with_semicolons(lines: list[str]) -> Iterator[str]:
-    """Yield lines with `;` for the delimiters that DELIMITER commands set; the commands become blank."""
+    """Yield lines with `;` in place of delimiters set by DELIMITER commands; the commands become blank."""
     delimiter = ";"
     for line in lines:
         text = line.rstrip()
@@ -49,5 +49,5 @@ def _with_semicolons(lines: list[str]) -> Iterator[str]:
 
 
 def _blank(line: str) -> str:
-    """Return a line with a space for each character, line ends kept."""
+    """Return a line with a space for each character, but with its line end."""
     return re.sub(r"[^\r\n]", " ", line)

@@ -1,10 +1,10 @@
-"""Statements that the parser would need too much time for, found by their tokens.
+"""Statements that would take the parser too much time, found by their tokens.
 
-What a statement has many of is separated by commas, words or operators, which the parser reads in loops.
-Anything else that is repeated, such as `[0]`, becomes a tree as deep as it is long, and often the parser
-walks it again for each. It also tries several readings one after another: a join without a condition may be a
-part of a later join, and a name of a type may be a function or a cast. Each one more that is nested doubles
-its time, or more.
+Commas, words or operators separate whatever a normal statement repeats, and the parser reads such lists in
+loops. Any other repetition, such as `[0]`, becomes a tree as deep as it is long. The parser often walks the
+tree again for each level. It also tries several readings in turn. For example, a join without a condition may
+be a part of a later join, and a type's name may be a function or a cast. Each further level of nesting at
+least doubles the time.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token, TokenType
 
 TOKENS_MAX = 100_000
-"""Tokens of a statement, which keep the parser busy for a second at most."""
+"""Tokens of a statement, which occupy the parser for a second at most."""
 
 RUN_MAX = 100
-"""Tokens in a row, with brackets for two, without one of _SEPARATORS."""
+"""Consecutive tokens without one of _SEPARATORS; a bracketed part counts as two."""
 
 PIPES_MAX = 50
-"""Operators `|>`; the parser's time grows with the square of their number."""
+"""Operators `|>`; the parser's time is quadratic in their number."""
 
 PIVOTED_MAX = 10_000
-"""Columns that the lists of a PIVOT make, one for each combination of their items; the parser makes all."""
+"""Columns made by the lists of a PIVOT, one per combination of their items; the parser makes all of them."""
 
 DEPTH_MAX = 100
-"""Nesting of brackets; the parser's time grows with the square of it."""
+"""Nesting of brackets; the parser's time is quadratic in it."""
 
 JOINS_MAX = 10
-"""Joins in a row that have no condition yet."""
+"""Consecutive joins that have no condition yet."""
 
 TYPES_MAX = 8
-"""Nesting of brackets behind names of types, as in `DATE(DATE(x))`."""
+"""Nesting of brackets after type names, as in `DATE(DATE(x))`."""
 
 _T = TokenType
 _OPEN = {_T.L_PAREN, _T.L_BRACKET, _T.L_BRACE}
@@ -53,7 +53,7 @@ _RUNS = {*_OPEN, *_CLOSE, *_SEPARATORS}
 
 
 def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
-    """Return what a statement has too much of, by bounds that keep the parser fast, or "" if it has not."""
+    """Return which bound a statement exceeds, or "". The bounds keep the parser fast."""
     if len(tokens) > TOKENS_MAX:
         return f"has more than {TOKENS_MAX:,} words and signs"
     pivots = (number for number, token in enumerate(tokens) if token.token_type is _PIVOT)
@@ -63,8 +63,9 @@ def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
 
 
 def _pivoted(tokens: Sequence[Token], start: int) -> int:
-    """Return how many columns a PIVOT makes at most, whose brackets begin at token `start`."""
-    # The items so far of each open bracket. Those of a closed one belong to the product if it is a list.
+    """Return the largest possible number of columns from the PIVOT whose brackets begin at token `start`."""
+    # The number of items so far in each open bracket. A closed bracket multiplies the product if it is a
+    # list.
     items: list[int] = []
     product = 1
     for token in islice(tokens, start, None):
@@ -82,13 +83,13 @@ def _pivoted(tokens: Sequence[Token], start: int) -> int:
 
 
 def _find_long_run(tokens: Sequence[Token]) -> str:
-    """Return that a statement has too long a run or too many pipes, or "" if it has not."""
-    # The run so far in each open bracket.
+    """Return the error of a run that is too long, or of too many pipes, or ""."""
+    # The length of the run so far in each open bracket.
     runs = [0]
     pipes = 0
     for token in tokens:
         kind = token.token_type
-        # Most are none of these.
+        # Most tokens are in no such set.
         if kind in _RUNS:
             if kind in _SEPARATORS:
                 runs[-1] = 0
@@ -106,9 +107,9 @@ def _find_long_run(tokens: Sequence[Token]) -> str:
 
 
 def _find_nesting(tokens: Sequence[Token], dialect: Dialect) -> str:
-    """Return "nested too deeply" or too many joins, or "" if neither."""
+    """Return "nested too deeply", an error of too many joins, or ""."""
     types = dialect.parser_class.TYPE_TOKENS
-    # For each open bracket, whether a type stands before it, and the joins in it without a condition.
+    # For each open bracket: whether a type precedes it, and the joins in it without a condition.
     is_type, joins = [False], [0]
     types_open = 0
     previous = _T.SEMICOLON
@@ -133,7 +134,7 @@ def _find_nesting(tokens: Sequence[Token], dialect: Dialect) -> str:
 
 
 def _unconditional_joins(joins: int, kind: TokenType, previous: TokenType) -> int:
-    """Return how many joins have no condition yet after a token of this kind behind `previous`."""
+    """Return how many joins have no condition yet after a token of this kind that follows `previous`."""
     if kind is _SELECT:
         return 0
     if kind in _JOINS and previous not in _UNCONDITIONAL:

@@ -1,6 +1,6 @@
-"""Statements in words that the SQL library does not parse, as tokens of one that it does.
+"""Statements in words that the SQL library cannot parse, rewritten into words that it can.
 
-Only the parser sees the tokens of a rewritten statement; texts of expressions come from the original ones.
+Only the parser sees the tokens of a rewritten statement; texts of expressions come from the original tokens.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _PHRASES = {"FORMAT", "TITLE"}
 
 
 def with_known_words(tokens: Tokens, facts: DialectFacts) -> Tokens:
-    """Return the tokens of a statement in words that the library parses."""
+    """Return a statement's tokens in words that the library parses."""
     for rewrite in _REWRITES:
         tokens = rewrite(tokens)
-    # The OUTPUT … INTO of T-SQL, which is the same token, has a table.
+    # T-SQL's OUTPUT … INTO is the same token, but its INTO is followed by a table.
     tokens = tokens if facts.changes_queries else _returned(tokens)
-    # A long statement without a text costs nothing.
+    # This check is fast for long statements without texts.
     if any(token.token_type is _T.STRING for token in tokens):
         tokens = _without_phrases(tokens)
     return facts.rewrite(tokens)
@@ -72,7 +72,7 @@ def _data_clause(tokens: Tokens) -> Tokens:
 
 
 def _data_source(tokens: Tokens) -> Tokens:
-    """Return a CREATE … USING a.b.c, the class of a data source, as USING c."""
+    """Return a CREATE … USING a.b.c, a data source's class, as USING c."""
     if word_at(tokens, 0) != "CREATE":
         return tokens
     start = stop = next((n for n, token in enumerate(tokens, 1) if token.token_type is _T.USING), len(tokens))
@@ -82,7 +82,7 @@ def _data_source(tokens: Tokens) -> Tokens:
 
 
 def _computed_columns(tokens: Tokens) -> Tokens:
-    """Return a CREATE TABLE without VIRTUAL and STORED of computed columns, which some dialects reject."""
+    """Return a CREATE TABLE without computed columns' VIRTUAL and STORED, which some dialects reject."""
     if word_at(tokens, 0) != "CREATE" or "TABLE" not in (word_at(tokens, 1), word_at(tokens, 2)):
         return tokens
     left_out = {
@@ -133,7 +133,7 @@ def _table_arguments(tokens: Tokens) -> Tokens:
 
 
 def _without_phrases(tokens: Tokens) -> Tokens:
-    """Return tokens without Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which no other dialect has."""
+    """Return tokens without `(FORMAT 'x')` and `(TITLE 'x')`, which only Teradata has."""
     kinds = [token.token_type for token in tokens]
     phrases = {
         number

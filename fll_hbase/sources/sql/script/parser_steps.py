@@ -1,9 +1,9 @@
-"""Steps of the parser: counted and bounded while it runs, with a look at the deadline of the request.
+"""Steps of the parser, counted and bounded while it runs, with checks of the request's deadline.
 
-The compiled parser looks at neither signals nor threads while it runs, and tries several readings one after
-another: each more that is nested may double its time. It asks its dialect for a fact, such as whether `||`
-joins strings, at every expression, table, type and query that it begins. A dialect that is asked through
-Python code counts these, and lets other threads run.
+The compiled parser does not react to signals or threads while it runs. It tries several readings in turn, so
+that each further level of nesting may double its time. The parser asks its dialect for a fact, such as
+whether `||` joins strings, at the beginning of every expression, table, type and query. A dialect that
+answers with Python code counts these steps, and lets other threads run.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sqlglot.tokenizer_core import Token
 from fll_hbase.runtime import deadline
 
 STEPS_PER_TOKEN, STEPS_MIN = 2, 2_000
-"""Steps that a statement may take for each of its tokens, and one of any size."""
+"""Steps that a statement may take per token, and the minimum for a statement of any size."""
 _STEPS_PER_CHECK = 32
-"""Steps, a millisecond at most, after which the deadline is looked at."""
+"""Steps, taking a millisecond at most, between two checks of the deadline."""
 
 _REPORTED = (
     "ALIAS_POST_VERSION",
@@ -36,22 +36,22 @@ _REPORTED = (
     "SUPPORTS_USER_DEFINED_TYPES",
     "VALID_INTERVAL_UNITS",
 )
-"""What the parser asks of a dialect: at tables, expressions, queries, columns, arrays, and names of types."""
+"""Facts that the parser asks for at tables, expressions, queries, columns, arrays and type names."""
 
 
 class ParserStepsExceeded(Exception):
-    """A statement that takes the parser more steps than it may."""
+    """A statement that takes the parser more steps than allowed."""
 
 
 class ParserSteps:
-    """A parser of a dialect whose steps are counted."""
+    """A parser of a dialect, with its steps counted."""
 
     def __init__(self, dialect: Dialect) -> None:
         options = {}
         if isinstance(dialect, Athena):
-            # It has a parser of each of its engines.
+            # Athena has a parser for each of its engines.
             options = {"hive": self._reporting(Hive), "trino": self._reporting(Trino)}
-        # The first error of a statement has a position. Those that follow are mostly its consequences.
+        # The first error of a statement has a position; later errors mostly follow from it.
         self._parser = self._reporting(type(dialect)).parser(error_level=ErrorLevel.IMMEDIATE, **options)
         self.count = 0
         self._steps_max = STEPS_MIN
@@ -63,7 +63,7 @@ class ParserSteps:
         return trees
 
     def step(self) -> None:
-        """Count a step. Raises ParserStepsExceeded, and the errors of `deadline.check`."""
+        """Count a step. Raises ParserStepsExceeded and the errors of `deadline.check`."""
         self.count += 1
         if self.count > self._steps_max:
             raise ParserStepsExceeded
@@ -79,9 +79,9 @@ class ParserSteps:
 
 @cache
 def _reporting_class(dialect: type[Dialect]) -> type[Dialect]:
-    """Return a dialect that calls `fll_steps.step()` when it is asked for one of the facts in _REPORTED."""
+    """Return a dialect that calls `fll_steps.step()` whenever it is asked for a fact in _REPORTED."""
     members = {name: _reported(getattr(dialect, name)) for name in _REPORTED}
-    # Past the metaclass, which would register it for all users of the library.
+    # Bypass the metaclass, which would register the class for all users of the library.
     return type.__new__(type(dialect), dialect.__name__, (dialect,), members)
 
 

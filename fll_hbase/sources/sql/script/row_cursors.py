@@ -1,4 +1,4 @@
-"""Cursors, loops over queries, FETCH and assignments of procedures: names that stand for rows of a query."""
+"""Cursors, loops over queries, FETCH and assignments of procedures: names that represent a query's rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LABELLED = {"BEGIN", "FOR", "LOOP", "REPEAT", "WHILE"}
 _HANDLER_MAX = 20
 """Tokens from DECLARE to the BEGIN of a handler."""
 _FETCH_INTO = {"INTO", "BULK COLLECT INTO"}
-"""INTO of a FETCH, which is one token with BULK COLLECT."""
+"""INTO of a FETCH, which is a single token with BULK COLLECT."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowTokens:
-    """Names, in lower case, that stand for the rows of a query: of `tokens`, or of the cursor `cursor`.
+    """Names, in lower case, that represent the rows of the query `tokens` or of the cursor `cursor`.
 
-    `record` has columns, as `r.id`; `variables` have the columns by position.
+    `record` has the columns, as in `r.id`; `variables` have the columns by position.
     """
 
     record: str
@@ -50,7 +50,7 @@ def is_count(head: Tokens) -> bool:
 
 
 def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
-    """Yield the cursors, and the variables with a value that names something, between DECLARE and BEGIN."""
+    """Yield the cursors, and variables with a value that names something, between DECLARE and BEGIN."""
     for declaration in _split(tokens, _T.SEMICOLON):
         rows = _cursor(declaration) or _assignment(declaration)
         if rows is not None:
@@ -68,7 +68,7 @@ def read_statement(tokens: Tokens) -> RowTokens | None:
 
 
 def behind_label(tokens: Tokens, start: int) -> int:
-    """Return the position behind a label, `name:` in front of a loop or BEGIN or `<<name>>`, else `start`."""
+    """Return the position after a label (`<<name>>`, or `name:` before a loop or BEGIN), or else `start`."""
     kinds = [token.token_type for token in tokens[start : start + 5]]
     if kinds[:2] == [_T.VAR, _T.COLON] and word_at(tokens, start + 2) in _LABELLED:
         return start + 2
@@ -77,14 +77,14 @@ def behind_label(tokens: Tokens, start: int) -> int:
 
 
 def handler_block(tokens: Tokens, start: int, end: int) -> int:
-    """Return where to go on behind a statement: at the BEGIN of `DECLARE … HANDLER FOR … BEGIN`, or `end`."""
+    """Return where to continue after a statement: at BEGIN in `DECLARE … HANDLER FOR … BEGIN`, or `end`."""
     words = [word_at(tokens, number) for number in range(start, min(end, start + _HANDLER_MAX))]
     is_handler = words[:1] == ["DECLARE"] and words[2:3] == ["HANDLER"] and "BEGIN" in words
     return start + words.index("BEGIN") if is_handler else end
 
 
 def declared_names(tokens: Tokens) -> set[str]:
-    """Return the variables of `DECLARE a, b INT` in MySQL, in lower case, empty for DECLARE alone."""
+    """Return the lower-case variables of MySQL's `DECLARE a, b INT`, empty for DECLARE alone."""
     names = {tokens[1].text.lower()} if len(tokens) > 1 else set()
     number = 2
     while number + 1 < len(tokens) and tokens[number].token_type is _T.COMMA:
@@ -94,7 +94,7 @@ def declared_names(tokens: Tokens) -> set[str]:
 
 
 def _cursor(tokens: Tokens) -> RowTokens | None:
-    """Read `CURSOR c IS query`, `c CURSOR FOR query` and `OPEN c FOR query`, or None for other statements."""
+    """Read `CURSOR c IS query`, `c CURSOR FOR query` or `OPEN c FOR query`, or return None."""
     words = [word_at(tokens, number) for number in range(min(len(tokens), 8))]
     is_open = words[:1] == ["OPEN"]
     if "CURSOR" not in words and not is_open:
@@ -110,7 +110,7 @@ def _cursor(tokens: Tokens) -> RowTokens | None:
 
 
 def _fetch(tokens: Tokens) -> RowTokens | None:
-    """Read `FETCH [NEXT FROM] c INTO a, b`, or None without INTO."""
+    """Read `FETCH [NEXT FROM] c INTO a, b`; return None without INTO."""
     words = [word_at(tokens, number) for number in range(len(tokens))]
     into = next((number for number, word in enumerate(words) if word in _FETCH_INTO), -1)
     if into < 0:
@@ -122,7 +122,7 @@ def _fetch(tokens: Tokens) -> RowTokens | None:
 
 
 def _assignment(tokens: Tokens) -> RowTokens | None:
-    """Read `name [type] := value`, also with DEFAULT, or None if the value names nothing."""
+    """Read `name [type] := value`, also with DEFAULT; return None if the value names nothing."""
     behind = next(
         (
             number + 1
@@ -159,7 +159,7 @@ def _may_name(token: Token) -> bool:
 
 
 def _name(tokens: Tokens, number: int) -> str:
-    """Return the name at a position in lower case, `@name` with `@`, `:name` without `:`; "" at the end."""
+    """Return the lower-case name at a position, `@name` with `@`, `:name` without `:`; "" at the end."""
     if number >= len(tokens):
         return ""
     if tokens[number].token_type is _T.PARAMETER and number + 1 < len(tokens):
@@ -171,7 +171,7 @@ def _name(tokens: Tokens, number: int) -> str:
 
 
 def _split(tokens: Tokens, separator: TokenType) -> Iterator[Tokens]:
-    """Yield the tokens between separators, which count in parentheses, too; a part may be empty."""
+    """Yield the tokens between separators, also inside parentheses; a part may be empty."""
     start = 0
     for number, token in enumerate(tokens):
         if token.token_type is separator:

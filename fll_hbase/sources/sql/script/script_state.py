@@ -27,21 +27,21 @@ from fll_hbase.sources.sql.script.source_text import SourceText
 from fll_hbase.sources.validation import HALF, NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
-"""Words that Spark accepts in front of a path in place of a database."""
+"""Words that Spark accepts before a path in place of a database."""
 _CLIENT_VARIABLES = ("${", "$(", ":{")
-"""Starts of variables that a client replaces, in names of tables."""
+"""Beginnings of variables in table names that a client replaces."""
 
 
 class UnknownTarget(Exception):
-    """A statement whose target cannot be determined; the message says why, and the statement is left out."""
+    """A statement whose target cannot be determined and that is left out; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableWrite:
     """Fields that one statement writes into a dataset.
 
-    `fields` is None if they could not be determined, () if there are none; `unmapped` are
-    fields that the statement reads without a known use.
+    `fields` is None if they could not be determined, () if there are none. `unmapped` are fields that the
+    statement reads for an unknown purpose.
     """
 
     verb: str
@@ -53,18 +53,33 @@ class TableWrite:
 
 @dataclass(slots=True)
 class ScriptState:
-    """State shared by the statements of a script, which are read in order.
+    """State shared by the statements of a script, which are read in order. Names as keys are in lower case.
 
-    `views` are named queries. Those in `temporary` are no datasets of the run. `unqualified` are names of
-    views and temporary tables, in lower case, that no database completes; `catalog` and `database`
-    complete the others. `aliases` are the names of tables in other namespaces, `variables` names that are
-    not columns, with the value that a query has assigned, `records` the rows of loops and cursors, all by
-    name in lower case, and `procedures` those that the script creates; `call_depth` counts those being read,
-    `calls` the functions read so far, `retained` the columns of all writes, `view_columns` those of temporary
-    tables and views, and of records. No warnings are added while `is_silent`. `returned` is what RETURNING of
-    the last write gives, `selected` the statement read last if it is a query, and `computed` the names of
-    columns that tables compute, with what computes them of a write. `source_text` is that of the statement
-    being read, `errors` are those of parts that are left out.
+    Tables and views:
+
+    - `views` are named queries; views in `temporary` are not datasets of the run.
+    - `unqualified` are names of views and temporary tables that no database completes. `catalog` and
+      `database` complete all other names.
+    - `aliases` are the names of tables in other namespaces.
+    - `computed` has the names of columns that tables compute, and a function that computes them for a write.
+
+    Names in procedures:
+
+    - `variables` are names that are not columns, with the value assigned by a query.
+    - `records` are the rows of loops and cursors.
+    - `procedures` are the procedures created by the script.
+
+    Counts:
+
+    - `call_depth` counts the procedures being read, `calls` the functions read so far.
+    - `retained` counts the columns of all writes.
+    - `view_columns` counts the columns of temporary tables and views, and of records.
+
+    Statements:
+
+    - `source_text` is the text of the statement being read, `selected` the last statement if it is a query.
+    - `returned` is the result of RETURNING in the last write.
+    - `errors` are the errors of parts that are left out. While `is_silent`, no warnings are added.
     """
 
     script: Script
@@ -95,35 +110,35 @@ class ScriptState:
     _warnings: ErrorList = field(default_factory=ErrorList)
 
     def __post_init__(self) -> None:
-        """Set the variables, catalog and database that the script begins with, and add its warnings."""
+        """Set the initial variables, catalog and database of the script, and add its warnings."""
         self.variables |= dict.fromkeys(self.script.variables, GENERATED)
         self.catalog, self.database = self.tables.naming.catalog, self.tables.naming.schema
         for warning in self.script.warnings:
             self.warn(warning)
 
     def begin(self, statement: Statement) -> None:
-        """Make `source_text` that of a statement, which is read next."""
+        """Make `source_text` the text of the statement to be read next."""
         self.source_text = SourceText(statement.sql, statement.tokens)
 
     def leave_out(self, part: str, detail: str) -> None:
-        """Add the error of a part that is left out: a warning, unless nothing else can be recorded."""
+        """Add a warning that a part is left out, and its error in case nothing can be recorded."""
         self.errors.append(FieldError("sql", f"{part}: {detail}" if part else detail))
         self.warn(f"{part or 'a write'} is left out: {detail}")
 
     def warn(self, detail: str) -> None:
-        """Add a warning once. One that is counted but not listed may be counted again."""
+        """Add a warning once; a warning that is counted but not listed may be counted again."""
         if self.is_silent or detail in self._warned:
             return
-        # Bounded like the list: a generated script can have any number of them.
+        # Bounded like the list, since a generated script can have any number of warnings.
         if len(self._warned) <= ERRORS_LISTED_MAX:
             self._warned.add(detail)
         self._warnings.append(FieldError("sql", detail))
 
     def write(self, write: TableWrite) -> None:
-        """Add a write, without invalid names; a write into a temporary table extends its columns instead."""
+        """Add a write without invalid names; a write into a temporary table only extends its columns."""
         if write.fields and write.target in self.computed:
             write = replace(write, fields=[*write.fields, *self.computed[write.target][1](write)])
-        # Before their inputs are looked at.
+        # Count the columns before examining their inputs.
         columns = (column for _, column in write.fields or ())
         if write.target in self.temporary:
             self.keep_view(columns)
@@ -133,7 +148,7 @@ class ScriptState:
         if checked is None:
             return
         write = checked
-        # A temporary table is no dataset: its columns carry lineage on to what is made of it.
+        # A temporary table is not a dataset: its columns pass lineage on to what is made from them.
         if write.target not in self.temporary:
             self.writes.append(write)
             return
@@ -148,14 +163,15 @@ class ScriptState:
         )
 
     def keep_view(self, columns: Iterable[ColumnProvenance]) -> None:
-        """Count columns that statements behind the one that makes them read. Raises TooManyColumns."""
+        """Count columns that later statements read. Raises TooManyColumns."""
         self.view_columns += _derived(columns)
 
     @contextmanager
     def statement_columns(self, tokens: int) -> Iterator[None]:
-        """Return a context in which a statement of so many tokens is read. What stays of it counts behind it.
+        """Return a context for reading a statement of `tokens` tokens, which counts columns that remain.
 
-        As many columns as it has tokens do not count: it may list them. Raises TooManyColumns.
+        The first columns, up to the number of tokens, are free, since the statement may list them. Raises
+        TooManyColumns.
         """
         retained, view_columns = self.retained, self.view_columns
         with derived_columns.part() as part:
@@ -164,7 +180,7 @@ class ScriptState:
             part.keep_view(self.view_columns - view_columns - tokens)
 
     def procedure(self, name: str) -> Procedure | None:
-        """Return the procedure of a name, whose qualifiers may be missing on either side, None if absent."""
+        """Return the procedure of a name, where either side may lack qualifiers, or None if absent."""
         exact = self.procedures.get(name)
         last = name.rpartition(".")[2]
         others = (item for key, item in self.procedures.items() if key.rpartition(".")[2] == last)
@@ -178,12 +194,12 @@ class ScriptState:
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
-        """Warnings so far, each at the member `sql` of the document."""
+        """Return the warnings so far, each at the member `sql` of the document."""
         return tuple(self._warnings)
 
     @property
     def facts(self) -> DialectFacts:
-        """Facts of the dialect of the script."""
+        """Return the facts of the script's dialect."""
         return self.script.facts
 
     def table_parts(self, table: exp.Expr) -> list[str]:
@@ -192,12 +208,12 @@ class ScriptState:
         # Spark reads files as parquet.`/path`.
         if len(written) == 2 and written[0].lower() in _FORMATS and "/" in written[1]:
             return written[1:]
-        # A path has the case that it is written in.
+        # A path keeps its case.
         if len(written) == 1 and "/" in written[0]:
             return written
         parts = _name_parts(table, self.tables.naming.fold)
         if len(parts) == 2 and table.args.get("catalog") and self.facts.default_schema:
-            # `db..table`: the schema between the dots is the default one.
+            # In `db..table`, the schema between the dots is the default schema.
             schema = self.database.split(".")[-1] or self.facts.default_schema
             return [parts[0], schema, parts[1]]
         if len(parts) == 1 and _can_complete(table) and parts[0].lower() not in self.unqualified:
@@ -232,14 +248,14 @@ class ScriptState:
 
 
 def _derived(columns: Iterable[ColumnProvenance]) -> int:
-    """Count columns that a statement makes, and return how many they are. Raises TooManyColumns."""
+    """Count columns that a statement makes, and return their number. Raises TooManyColumns."""
     count = sum(1 + column.inputs_weight for column in columns)
     derived_columns.derive(count)
     return count
 
 
 def temporary_mark(identifier: exp.Expr) -> str:
-    """Return `#` or `##` of a temporary table of T-SQL, which the parser keeps as a flag, "" for others."""
+    """Return `#` or `##` for a temporary table of T-SQL, which the parser keeps as a flag, "" for others."""
     if identifier.name.startswith("#"):
         return ""
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
@@ -254,16 +270,16 @@ def _variable_text(variable: exp.Expr) -> str:
 
 
 def _can_complete(table: exp.Expr) -> bool:
-    """Return whether a name is of a table, rather than a stage, variable or temporary table of T-SQL."""
+    """Return whether a name belongs to a table, not to a stage, variable or temporary table of T-SQL."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return False
     return not temporary_mark(table.this) and not table.name.startswith(("#", "@"))
 
 
 def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | None:
-    """Return a write without fields of invalid names, or None if a dataset or a source field has one.
+    """Return a write without fields with invalid names, or None if a dataset or source field has one.
 
-    Anything can be quoted in SQL: names may be empty or longer than a key can be.
+    SQL can quote anything: names may be empty or longer than a key allows.
     """
     columns = [column for _, column in write.fields or ()]
     sources = {field for field, _ in write.dependencies.indirect}.union(
@@ -287,7 +303,7 @@ def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | No
 
 
 def _name_fault(script: ScriptState, name: str) -> str:
-    """Return what is wrong with a name of a dataset or field, "" if nothing is."""
+    """Return what is wrong with the name of a dataset or field, "" if it is valid."""
     if script.script.has_halves and REPLACEMENT in name:
         return HALF
     validator = Validator()
@@ -296,17 +312,17 @@ def _name_fault(script: ScriptState, name: str) -> str:
 
 
 def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> list[str]:
-    """Return the parts of a table's name, variables as written; temporary tables have their mark in front."""
+    """Return the parts of a table's name, with variables as written and temporary tables with their mark."""
     if not isinstance(table, exp.Table):
         return [table.name]
-    # Those of a client, `${name}`, have a member for what is behind a colon.
+    # A client's variable, `${name}`, has a member for the part after a colon.
     if isinstance(table.this, exp.Parameter) and "expression" not in table.this.args:
-        # A table variable, which is another table than one of its name.
+        # A table variable is distinct from a table of the same name.
         return [f"@{table.this.name}"]
     if not isinstance(table.this, (exp.Identifier, exp.Dot, exp.Parameter)):
         return [table.name or table.this.name]
     parts = [
-        # A variable of the client that is not replaced: its name is not that of a database.
+        # A client's variable that is not replaced is not the name of a database.
         _variable_text(part)
         if isinstance(part, (exp.Parameter, exp.Placeholder))
         else name_of(part)

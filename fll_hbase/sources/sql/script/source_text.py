@@ -1,8 +1,8 @@
 """Source text of expressions and clauses, without comments and with literals as placeholders.
 
-The text is cut out of the script by its tokens, so that a new version of the SQL library does not change it:
-descriptions of operations are part of the checksum of a run. An item is one expression in the list of a
-SELECT, SET or VALUES.
+The script's tokens delimit the text, so that a new version of the SQL library does not change it. Such texts
+describe operations, which are part of a run's checksum. An item is one expression in the list of a SELECT,
+SET or VALUES.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ENDS = {
     *(_T.DISTRIBUTE_BY, _T.RETURNING, _T.INSERT, _T.SEMICOLON, _T.USING, _T.THEN),
 }
 _ENDS_UNLESS_CALLED = {_T.LEFT, _T.RIGHT, _T.ANTI, _T.SEMI}
-# CASE ... END counts as a bracket: WHEN and THEN inside of it end no item.
+# CASE ... END counts as a bracket, since WHEN and THEN inside it do not end an item.
 _CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.L_BRACE: _T.R_BRACE, _T.CASE: _T.END}
 
 
@@ -67,7 +67,7 @@ class SourceText:
         self._tokens = tokens
         self._spans = _SpanScanner(tokens).scan()
         self._token_starts = [token.start for token in tokens]
-        # A span may begin behind the last token.
+        # A span may begin after the last token.
         starts = [*self._token_starts, len(sql)]
         self._starts = [starts[span.first] for span in self._spans]
 
@@ -76,7 +76,7 @@ class SourceText:
     ) -> str:
         """Return the text of the innermost item or clause of a kind around an extent, "" if there is none.
 
-        `extent` are the offsets of the first and last character; the alias at `alias_start` is left out.
+        `extent` has the offsets of the first and last character. The alias at `alias_start` is left out.
         """
         span = self._innermost(kind, *extent)
         if span is None:
@@ -104,7 +104,7 @@ class SourceText:
         return first, stop
 
     def _innermost(self, kind: str, start: int, end: int) -> Span | None:
-        """Return the smallest span of a kind around offsets `start` to `end`, or None without one."""
+        """Return the smallest span of a kind around offsets `start` to `end`, or None if there is none."""
         number = bisect_right(self._starts, start) - 1
         while number >= 0:
             span = self._spans[number]
@@ -132,7 +132,7 @@ class SourceText:
 class _SpanScanner:
     """Finds the items of lists and the extents of clauses in one pass over the tokens.
 
-    `_open` has for each open bracket the number of the span that is open in it, or -1.
+    `_open` has, for each open bracket, the number of the span that is open in it, or -1.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:
@@ -166,22 +166,22 @@ class _SpanScanner:
             self._end(number)
 
     def _open_bracket(self, number: int, closing: TokenType) -> None:
-        """Open a bracket that the next token of kind `closing` ends; behind VALUES it begins a row."""
+        """Open a bracket that the next token of kind `closing` ends and that begins a row after VALUES."""
         is_values = number > 0 and self._tokens[number - 1].token_type is _T.VALUES
         self._open.append(-1)
         self._closing.append(closing)
-        # Each row of VALUES is a list of its own.
+        # Each row of VALUES is a separate list.
         if is_values:
             self._begin("VALUES", number + 1)
 
     def _begin(self, kind: str, first: int) -> None:
-        """Begin a span at token `first`, as the one that is open in the innermost bracket."""
+        """Begin a span at token `first`, as the open span of the innermost bracket."""
         parent = next((number for number in reversed(self._open) if number >= 0), -1)
         self._open[-1] = len(self._spans)
         self._spans.append(Span(kind, first, len(self._tokens), parent))
 
     def _end(self, stop: int) -> str:
-        """End the open span of the innermost bracket before token `stop`; return its kind, "" without one."""
+        """End the open span of the innermost bracket before token `stop`; return its kind or ""."""
         number = self._open[-1]
         self._open[-1] = -1
         if number < 0:
@@ -190,7 +190,7 @@ class _SpanScanner:
         return self._spans[number].kind
 
     def _is_end(self, number: int) -> bool:
-        """Return whether a token ends the item or clause in front of it."""
+        """Return whether a token ends the preceding item or clause."""
         kind = self._tokens[number].token_type
         if kind in _ENDS_UNLESS_CALLED:
             # LEFT(...) and RIGHT(...) are functions, not joins.
@@ -207,8 +207,8 @@ class _SpanScanner:
 def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> str:
     """Return an expression as the SQL library writes it, without comments, literals as `?` unless kept.
 
-    For expressions that `SourceText.extract` cannot find, such as a part of an item. The text is cut to
-    TEXT_CHARS_MAX characters; an expression nested too deeply is an ellipsis.
+    This is for expressions that `SourceText.extract` cannot find, such as a part of an item. The text is cut
+    to TEXT_CHARS_MAX characters. An expression that is nested too deeply becomes an ellipsis.
     """
     if isinstance(node, exp.Literal):
         return node.name if keep_literals else "?"

@@ -1,4 +1,4 @@
-"""Boundaries of T-SQL statements, which need no `;`: the next statement begins with its first word."""
+"""Boundaries of T-SQL statements, which need no `;`: a statement also ends before the next first word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STARTS = _QUERY_STARTS | {
 _CONTINUED_AFTER = {"UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "THEN", "FOR", "OR", "UPDATE"}
 _OPERATORS = {_T.DOT, _T.COMMA, _T.EQ, _T.PLUS, _T.DASH, _T.STAR, _T.SLASH, _T.NEQ, _T.LT, _T.GT}
 _PERMISSIONS = {"GRANT", "REVOKE", "DENY"}
-# What may follow the first word of a statement once, as SELECT does in INSERT.
+# Words that may follow the first word of a statement once, as SELECT does in INSERT.
 _CONTINUATIONS = {
     "INSERT": {"SELECT", "EXEC", "EXECUTE", "WITH"},
     "WITH": _QUERY_STARTS,
@@ -34,7 +34,7 @@ _OBJECTS = {"TABLE", "VIEW", "PROCEDURE", "PROC", "FUNCTION", "INDEX", "SCHEMA",
 
 
 def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
-    """Return the position behind the statement at `start`: its `;`, a separator or the next statement."""
+    """Return the position after the statement at `start`: at its `;`, a separator or the next statement."""
     first_word = word_at(tokens, start)
     closing: list[TokenType] = []
     for number in range(start, stop):
@@ -49,7 +49,7 @@ def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
             word = word_at(tokens, number)
             if not _continues(tokens, number, first_word):
                 return number
-            # VALUES ends what may follow INSERT, so that a SELECT behind it is a statement.
+            # VALUES completes INSERT, so a SELECT after it is another statement.
             first_word = word if word == "WITH" or first_word in _CONTINUATIONS else first_word
         elif not closing and first_word == "INSERT" and word_at(tokens, number) in ("VALUES", "DEFAULT"):
             first_word = "VALUES"
@@ -57,7 +57,7 @@ def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
 
 
 def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
-    """Return the position behind the condition of an IF or WHILE, or `start` if no statement follows."""
+    """Return the position after the condition of an IF or WHILE, or `start` if no statement follows."""
     depth = 0
     for number in range(start + 1, stop):
         kind = tokens[number].token_type
@@ -68,7 +68,7 @@ def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
 
 
 def is_separator(tokens: Sequence[Token], number: int) -> bool:
-    """Return whether a token is GO, which ends a batch, on a line of its own."""
+    """Return whether a token is GO on a line of its own, which ends a batch."""
     return word_at(tokens, number) == "GO" and is_alone_on_line(tokens, number)
 
 
@@ -78,19 +78,20 @@ def _is_start(tokens: Sequence[Token], number: int) -> bool:
     if word not in _STARTS or tokens[number - 1].token_type in _OPERATORS:
         return False
     if word == "WITH":
-        # A hint or an option such as `WITH SCHEMABINDING AS`, unless a common table expression follows.
+        # WITH is a hint or an option such as `WITH SCHEMABINDING AS`, unless a common table expression
+        # follows.
         query = tokens[number + 3 : number + 4]
         return word_at(tokens, number + 2) == "AS" and bool(query) and query[0].token_type is _T.L_PAREN
     return not (word == "FETCH" and word_at(tokens, number - 1) in ("ROW", "ROWS"))
 
 
 def _continues(tokens: Sequence[Token], number: int, first_word: str) -> bool:
-    """Return whether a word that may begin a statement is a part of the one that `first_word` began."""
+    """Return whether a word that may begin a statement belongs to the one that `first_word` began."""
     word, previous = word_at(tokens, number), word_at(tokens, number - 1)
     if previous in _CONTINUED_AFTER or word in _CONTINUATIONS.get(first_word, ()):
         return True
     if previous == "ON":
-        # A foreign key; SET NOCOUNT ON ends in front of the next statement.
+        # DELETE and UPDATE belong to a foreign key; SET NOCOUNT ON ends before the next statement.
         return word in ("DELETE", "UPDATE")
     if word == "IF":
         return first_word in ("DROP", "CREATE", "ALTER") and previous in _OBJECTS

@@ -1,6 +1,6 @@
-"""Statement splitter: the tokens of a script to those of its statements, procedures and calls.
+"""Statement splitter: from the tokens of a script to the tokens of its statements, procedures and calls.
 
-Control flow is passed over, so that the statements inside of it are read as if all of them were executed.
+Control flow is skipped, so that the statements inside it are read as if all of them were executed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.script.statement_tokens import is_alone_on_line, keyw
 _T = TokenType
 _BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING, _T.NATIONAL_STRING}
 
-# A condition, by the first word of its statement, and the words that end it.
+# The words that end a condition, by the first word of its statement.
 _CONDITIONS = {
     "IF": ("THEN",),
     "ELSEIF": ("THEN",),
@@ -36,32 +36,32 @@ _WITHOUT_LINEAGE = {
     *("BREAK", "CLOSE", "CONTINUE", "DEALLOCATE", "EXIT", "FETCH", "ITERATE", "LEAVE", "LET", "NULL", "OPEN"),
     *("PERFORM", "PRINT", "RAISE", "RAISERROR", "RETURN", "THROW"),
 }
-"""First words of statements of procedures that write nothing."""
+"""First words of procedure statements that write nothing."""
 _CONTROL_WORDS = {"ELSE", "LOOP", "REPEAT", "EXCEPTION"}
 _ENDED = {"IF", "LOOP", "WHILE", "FOR", "REPEAT", "CASE"}
 _TRANSACTION = {"TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DISTRIBUTED", ""}
 _BLOCK_KINDS = {"TRY", "CATCH", "ATOMIC"}
 _MODIFIERS = {"OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "AGGREGATE"}
 _ROUTINES = {"PROCEDURE": True, "PROC": True, "FUNCTION": False, "MACRO": False, "TRIGGER": False}
-"""Routines that a script can create; whether CALL or EXECUTE runs them."""
+"""Routines that a script can create, and whether CALL or EXECUTE runs them."""
 _FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _PARAMETER_MODES = {"IN", "OUT", "INOUT", "OUTPUT", "VARIADIC"}
 _SQL_LANGUAGES = {"", "SQL", "PLPGSQL"}
 _CALLS = {"CALL", "EXEC", "EXECUTE"}
 _RUN_FOR_ALL = {"DELETE", "INSERT", "MERGE", "UPDATE"}
 _EXTERNAL = {"EXTERNAL", "LANGUAGE"}
-"""Words behind the AS of a routine whose body is elsewhere."""
+"""Words after the AS of a routine whose body is elsewhere."""
 _NO_DECLARATIONS = {
     *("ALTER", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "MERGE", "SELECT", "TRUNCATE", "UPDATE", "WITH")
 }
-"""First words that no declaration has."""
+"""First words that cannot begin a declaration."""
 _FORALL_MAX = 60
-"""Tokens of FORALL in front of the statement that it runs for each element."""
+"""Tokens of FORALL before the statement that it runs for each element."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementTokens:
-    """Tokens of one statement; `procedure` is what it may call of the script, in lower case, else ""."""
+    """Tokens of one statement. `procedure` is the lower-case name in the script that it may call, or ""."""
 
     tokens: tuple[Token, ...]
     procedure: str = ""
@@ -69,10 +69,10 @@ class StatementTokens:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureTokens:
-    """A procedure: its name and variables in lower case, and its statements. One without a name runs at once.
+    """A procedure: its lower-case name and variables, and its statements. Without a name it runs at once.
 
-    `text` is the body if the procedure has it as a string, read behind the parts, and `language` the one it
-    is written in if that is not SQL.
+    `text` is the body if it is a string, which is read after the parts. `language` is the language of the
+    body if that is not SQL.
     """
 
     name: str
@@ -84,9 +84,9 @@ class ProcedureTokens:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTokens:
-    """A function that reads tables: its name and parameters in lower case, and its query as tokens or a text.
+    """A function that reads tables: its name and parameters in lower case, and its query as tokens or text.
 
-    With neither, its body is not one query.
+    If both are empty, its body is not a single query.
     """
 
     name: str
@@ -101,14 +101,14 @@ ScriptPart: TypeAlias = StatementTokens | ProcedureTokens | FunctionTokens | Row
 def split_statements(tokens: Sequence[Token], facts: DialectFacts) -> tuple[list[ScriptPart], frozenset[str]]:
     """Return the parts of a script and the variables that its blocks declare, in lower case.
 
-    Triggers are left out, since no statement runs them.
+    Triggers are left out, since statements do not run them.
     """
     splitter = _Splitter(tokens, facts)
     return splitter.parts_until(len(tokens)), frozenset(splitter.variables)
 
 
 class _Splitter:
-    """Reads the parts of a script one after the other; `_position` is always the start of a statement."""
+    """Reads the parts of a script in order; `_position` is always at the beginning of a statement."""
 
     def __init__(self, tokens: Sequence[Token], facts: DialectFacts) -> None:
         self._tokens = tokens
@@ -118,7 +118,7 @@ class _Splitter:
         self._blocks = 0
         self.variables: set[str] = set()
         self._declared_rows: list[ScriptPart] = []
-        # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
+        # Computed once: a search of the remaining tokens for each routine and declaration would be quadratic.
         self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
         self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
         self._statements = [
@@ -128,7 +128,7 @@ class _Splitter:
         ]
 
     def parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
-        """Return the parts up to token `stop`, or only until no more than `blocks` blocks are open."""
+        """Return the parts up to token `stop`, or only until at most `blocks` blocks are open."""
         parts: list[ScriptPart] = []
         while self._position < stop and self._blocks != blocks:
             part = self._part(stop)
@@ -139,7 +139,7 @@ class _Splitter:
         return parts
 
     def _part(self, stop: int) -> ScriptPart | None:
-        """Read a statement; None after passing over a word of control flow."""
+        """Read a statement, or skip a word of control flow and return None."""
         start = self._label()
         word = self._word(start)
         if self._tokens[start].token_type is _T.SEMICOLON or self._is_separator(start):
@@ -170,14 +170,14 @@ class _Splitter:
         return None
 
     def _label(self) -> int:
-        """Move behind a label, and return the position; `<<name>>` may qualify variables, as `name.x`."""
+        """Move past a label and return the position; `<<name>>` may qualify variables, as in `name.x`."""
         start, self._position = self._position, row_cursors.behind_label(self._tokens, self._position)
         if self._position > start + 2:
             self.variables.add(f"{self._text(start + 2).lower()}.")
         return self._position
 
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
-        """Read a statement and note the variables it declares, or None if it writes nothing."""
+        """Read a statement and note the variables it declares; return None if it writes nothing."""
         end = self._statement_end(start, stop)
         self._position = row_cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
@@ -199,7 +199,7 @@ class _Splitter:
         return StatementTokens(tokens, self._name(start) if is_bare_call else "")
 
     def _is_bare_call(self, start: int, end: int) -> bool:
-        """Return whether a statement is only a name, and arguments in parentheses up to its end."""
+        """Return whether a statement consists of a name, optionally followed by arguments in parentheses."""
         behind = start + 2 * self._name(start).count(".") + 1
         is_name = self._tokens[start].token_type in (_T.VAR, _T.IDENTIFIER)
         has_arguments = behind < end and self._tokens[behind].token_type is _T.L_PAREN
@@ -208,37 +208,37 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the SQL text that DO, EXEC or EXECUTE [IMMEDIATE] runs, None if it is not one constant."""
+        """Return the SQL text that DO, EXEC or EXECUTE [IMMEDIATE] runs, or None if it is not a constant."""
         words = [word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._ends_by_word and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
-        # The arguments of USING have no names in the text.
+        # The text does not name the arguments of USING.
         is_exec = is_exec or words[: len(tokens)] in (["EXECUTE", "IMMEDIATE", ""], ["EXECUTE", ""])
         texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
         return texts[0] if texts and (is_exec or (is_do and len(texts) == 1)) else None
 
     def _statement_end(self, start: int, stop: int) -> int:
-        """Return the position of the end of a statement: its `;` or separator, or the next statement."""
+        """Return the position of a statement's end: its `;` or separator, or the next statement."""
         if self._ends_by_word:
             return statement_boundaries.statement_end(self._tokens, start, stop)
         ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
-        # A statement of Oracle may end with a `/` alone.
+        # A statement of Oracle may end with `/` alone.
         return min(next(ends, stop), _next_position(self._separators, start, stop))
 
     def _end(self) -> None:
-        """Move behind END and the word or name after it; close a block unless it ends an IF, loop or CASE."""
+        """Move past END and the word or name after it; close a block unless it ends an IF, loop or CASE."""
         following = self._word(self._position + 1)
-        # In T-SQL, IF and WHILE behind END are the next statement.
+        # In T-SQL, IF and WHILE after END begin the next statement.
         ends_control = following in _ENDED and not self._ends_by_word
         if not ends_control:
             self._blocks = max(0, self._blocks - 1)
-        # Oracle's END has the name of what it ends behind it.
+        # In Oracle, the name of the ended block may follow END.
         self._position += 2 if ends_control or following in _BLOCK_KINDS else 1
         is_last = self._position + 1 == len(self._tokens) or self._word(self._position + 1) == ";"
         self._position += is_last and bool(self._word(self._position)) and not self._ends_by_word
 
     def _condition_end(self, start: int, stop: int) -> int:
-        """Return the position behind a condition, `start` if it has no end."""
+        """Return the position after a condition, `start` if it has no end."""
         if self._ends_by_word:
             return statement_boundaries.condition_end(self._tokens, start, stop)
         if self._word(start) == "FORALL":
@@ -248,7 +248,7 @@ class _Splitter:
             if self._tokens[number].token_type is _T.SEMICOLON:
                 break
             if self._word(number) in _CONDITIONS[self._word(start)]:
-                # The END of `UNTIL condition END REPEAT` is read as that of a block.
+                # The END of `UNTIL condition END REPEAT` is read as the end of a block.
                 return number if self._word(number) == "END" else number + 1
         return start
 
@@ -262,7 +262,7 @@ class _Splitter:
         return number if self._word(number) in _ROUTINES else -1
 
     def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | FunctionTokens | None:
-        """Read a routine with its body, and move behind it, or None for a trigger."""
+        """Read a routine with its body and move past it; return None for a trigger."""
         name, parameters = self._name(kind + 1), self._parameters(kind)
         outer, self.variables = self.variables, {*parameters}
         if self._ends_by_word:
@@ -282,7 +282,7 @@ class _Splitter:
     def _body_of_batch(self, kind: int, stop: int) -> list[ScriptPart]:
         """Read the body of a T-SQL routine, which ends with its batch."""
         end = min(_next_position(self._separators, kind, stop), stop)
-        # AS also follows EXECUTE, which says as whom the body is run.
+        # AS also follows EXECUTE, which names the user who runs the body.
         self._position = next(
             (n + 1 for n in range(kind, end) if self._word(n) == "AS" and self._word(n - 1) not in _CALLS),
             end,
@@ -292,13 +292,13 @@ class _Splitter:
         return parts
 
     def _body_of_block(self, kind: int, stop: int) -> tuple[list[ScriptPart], str, str]:
-        """Return the parts of a BEGIN … END body, the text of one that is a string, and its language."""
+        """Return the parts of a BEGIN … END body, the text of a body that is a string, and its language."""
         number, language, text, blocks = kind, "", "", -1
         while number < stop and self._tokens[number].token_type is not _T.SEMICOLON:
             if self._word(number) in ("BEGIN", "DECLARE"):
                 self._position, blocks = number, self._blocks
                 self._part(stop)
-                # A section of declarations ends in front of BEGIN.
+                # A section of declarations ends before BEGIN.
                 if self._blocks == blocks and self._word(self._position) == "BEGIN":
                     self._part(stop)
                 break
@@ -308,7 +308,7 @@ class _Splitter:
                 and self._word(number + 1) not in _EXTERNAL
                 and (begin := self._declarations_end(number, stop)) < stop
             ):
-                # Declarations begin without a word of their own.
+                # These declarations begin without a keyword.
                 self._declare(number, begin)
                 number = begin
                 continue
@@ -324,7 +324,7 @@ class _Splitter:
         return [], text, language
 
     def _returned(self, kind: int) -> tuple[Token, ...]:
-        """Return the query or value behind the only RETURN of a function, or behind AS, or () without one."""
+        """Return the query or value after a function's only RETURN, or after AS; () if there is none."""
         words = [self._word(number) for number in range(kind, self._position)]
         starts = [number + 1 for number, word in enumerate(words) if word == "RETURN"]
         if (
@@ -344,7 +344,7 @@ class _Splitter:
         return tokens
 
     def _parameters(self, kind: int) -> dict[str, None]:
-        """Return the names of the parameters in the parentheses behind the name of a routine, in order."""
+        """Return the parameters in the parentheses after a routine's name, in order."""
         names: dict[str, None] = {}
         depth, expects_name = 0, False
         for number in range(kind, len(self._tokens)):
@@ -362,7 +362,7 @@ class _Splitter:
         return names
 
     def _declarations_end(self, start: int, stop: int) -> int:
-        """Return the position of BEGIN behind declarations, `stop` if a statement or none is behind them."""
+        """Return the position of BEGIN after declarations, or `stop` if a statement or nothing follows."""
         begin = _next_position(self._begins, start, stop)
         others = (
             _next_position(positions, start, stop) for positions in (self._statements, self._separators)
@@ -370,7 +370,7 @@ class _Splitter:
         return begin if begin < min(others) else stop
 
     def _declare(self, start: int, stop: int) -> None:
-        """Read the declarations between DECLARE and BEGIN: the first word of each is a variable."""
+        """Read the declarations between DECLARE and BEGIN; the first word of each is a variable."""
         firsts = (
             number
             for number in range(start + 1, stop)
@@ -380,7 +380,7 @@ class _Splitter:
         self._declared_rows += row_cursors.read_declarations(self._tokens[start + 1 : stop])
 
     def _name(self, number: int) -> str:
-        """Return the dotted name at a position in lower case."""
+        """Return the dotted name at a position, in lower case."""
         parts = [self._text(number)]
         while number + 2 < len(self._tokens) and self._tokens[number + 1].token_type is _T.DOT:
             number += 2
@@ -398,7 +398,7 @@ class _Splitter:
         return self._tokens[number].text if number < len(self._tokens) else ""
 
     def _word(self, number: int) -> str:
-        """Return the text of a token in upper case, or "" for quoted ones and numbers, and beyond the end."""
+        """Return a token's text in upper case; "" for quoted words, numbers and beyond the end."""
         return word_at(self._tokens, number)
 
 

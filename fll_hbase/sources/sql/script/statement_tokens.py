@@ -1,4 +1,4 @@
-"""Tokens of statements: their words, what is in no brackets, and tokens that are added."""
+"""Tokens of statements: their words, tokens outside brackets, and additional tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _T = TokenType
 _ASSIGNING = {"DECLARE", "FETCH", "LET", "SELECT", "SET", "WITH"}
 _INTO = {_T.INTO, _T.BULK_COLLECT_INTO}
 _BETWEEN = {_T.COMMA, _T.COLON, _T.PARAMETER}
-"""What is between the variables behind INTO."""
+"""Tokens between the variables after INTO."""
 _QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HEREDOC_STRING, _T.NUMBER}
 
 
@@ -31,17 +31,17 @@ def is_alone_on_line(tokens: Sequence[Token], number: int) -> bool:
 
 
 def new_token(kind: TokenType, text: str, origin: Token) -> Token:
-    """Return a token that the text does not have, at the start of the token `origin`."""
+    """Return a token that is not in the text, at the start of the token `origin`."""
     return Token(kind, text, origin.line, origin.col, origin.start, origin.start)
 
 
 def keyword(kind: TokenType, origin: Token) -> Token:
-    """Return a word that the text does not have, spelled as its kind is named, at the start of `origin`."""
+    """Return a word that is not in the text, spelled like its kind, at the start of `origin`."""
     return new_token(kind, kind.name, origin)
 
 
 def outer_positions(tokens: Tokens) -> list[int]:
-    """Return the positions of tokens in no brackets and no CASE, the outermost of these included."""
+    """Return the positions of tokens outside brackets and CASE, including the outermost brackets and CASE."""
     positions, depth = [], 0
     for number, token in enumerate(tokens):
         depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)
@@ -52,7 +52,7 @@ def outer_positions(tokens: Tokens) -> list[int]:
 
 
 def closing_position(tokens: Tokens, start: int) -> int:
-    """Return the position of the bracket that closes the one at `start`, `start` if none opens or closes."""
+    """Return the position of the bracket that closes the bracket at `start`, or `start` without a pair."""
     if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
         return start
     depth = 0
@@ -66,7 +66,7 @@ def closing_position(tokens: Tokens, start: int) -> int:
 def assigned_names(tokens: Tokens) -> set[str]:
     """Return the names that an assignment, DECLARE or SELECT may set, in lower case, some with an `@`.
 
-    They are in front of `=` or `:=`, behind INTO, and those that DECLARE begins with or that have an `@`.
+    Such names precede `=` or `:=`, follow INTO, begin a DECLARE, or have an `@`.
     """
     names: set[str] = set()
     first, is_into = word_at(tokens, 0), False

@@ -1,8 +1,7 @@
-"""Quotes and comments that are never closed: which statements of a script they cost.
+"""Quotes and comments that are never closed, and the statements of a script that they affect.
 
-A script is cut where the end of a statement is plain: at a `;` that ends a line, in front of a line that
-begins with the first word of a statement. A statement whose quote is never closed is left out; the others are
-read.
+A script is cut where a statement clearly ends: at a `;` at the end of a line, if the next line begins with
+the first word of a statement. A statement whose quote is never closed is left out, and the others are read.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _COMMENT_LINE = re.compile(r"\s*(?:--.*|/\*[^*]*\*/\s*)?$")
 _BATCH_END = re.compile(r"\s*GO\s*$", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\s*([A-Za-z]+)\b")
 _LEAD = re.compile(r"\s*(?:--.*\n\s*)*")
-"""Blanks and comments in front of a statement."""
+"""Blanks and comments before a statement."""
 _ROUTINE = re.compile(r"\b(?:PROCEDURE|FUNCTION|DO|IMMEDIATE)\b|\$\$", re.IGNORECASE)
-"""What stands in front of a string that may have statements in it."""
+"""Words before a string that may contain statements."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnclosedPart:
-    """A part of a text, by offsets, `start` included and `stop` excluded, and by its lines, both from 1."""
+    """A part of a text, by offsets from `start` to `stop` (excluded), and by its lines, counted from 1."""
 
     start: int
     stop: int
@@ -39,8 +38,8 @@ class UnclosedPart:
 def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPart]:
     """Return the parts of a text with a quote or comment that is never closed, in order.
 
-    `is_closed` says of a text whether it closes all of them. The texts that it is called with are a small
-    multiple of the whole in all.
+    `is_closed` returns whether a text closes all quotes and comments. The texts passed to it have in all a
+    small multiple of the length of `sql`.
     """
     starts = [0, *plain_starts(sql)]
     pieces = list(zip(starts, [*starts[1:], len(sql)], strict=True))
@@ -52,7 +51,7 @@ def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPa
         if start < read_up_to:
             continue
         if following > 0 and _ROUTINE.search(sql, start, stop):
-            # The body of a routine may be a string of several statements.
+            # The body of a routine may be a string with several statements.
             read_up_to = pieces[following][1]
             if is_closed(sql[start:read_up_to]):
                 continue
@@ -62,7 +61,7 @@ def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPa
 
 
 def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool]) -> int:
-    """Return where the first statement of a piece begins that is not closed, `start` if each seems to be."""
+    """Return where the first unclosed statement of a piece begins, or `start` if each seems closed."""
     position = start
     while position < stop:
         end = sql.find(";", position, stop) + 1 or stop
@@ -74,17 +73,17 @@ def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool
 
 
 def _with_lines(sql: str, ranges: Iterable[tuple[int, int]]) -> Iterator[UnclosedPart]:
-    """Yield each range of offsets, which are in order, with its first and last line number, from 1."""
+    """Yield each range of offsets, given in order, with its first and last line number, from 1."""
     line, position = 1, 0
     for start, stop in ranges:
         first_line = line + sql.count("\n", position, start)
-        # A line end behind the part is still on its last line.
+        # A line end at the end of the part still belongs to its last line.
         line, position = first_line + sql.count("\n", start, stop - 1), stop - 1
         yield UnclosedPart(start, stop, first_line, line)
 
 
 def plain_starts(sql: str) -> Iterator[int]:
-    """Yield the offsets of lines that plainly begin a statement: behind a line that ends with `;`, or GO."""
+    """Yield the offsets of lines that clearly begin a statement: after a line that ends with `;`, or GO."""
     is_ended, offset = False, 0
     for line in sql.splitlines(keepends=True):
         word = _FIRST_WORD.match(line)
@@ -96,7 +95,7 @@ def plain_starts(sql: str) -> Iterator[int]:
 
 
 def blank(sql: str, parts: Sequence[UnclosedPart]) -> str:
-    """Return a text with spaces in place of the parts, which are in order; offsets and lines stay."""
+    """Return a text with the parts, given in order, replaced by spaces; offsets and lines stay unchanged."""
     pieces, position = [], 0
     for part in parts:
         pieces += [sql[position : part.start], re.sub(r"[^\r\n]", " ", sql[part.start : part.stop])]

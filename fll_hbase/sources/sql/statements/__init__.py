@@ -1,1 +1,1 @@
-"""Statements that write, one file for each kind."""
+"""Statements that write, with one file per kind."""

@@ -1,4 +1,4 @@
-"""Columns that a table computes from its others: GENERATED ALWAYS AS (…), MATERIALIZED and the like."""
+"""Columns that a table computes from its other columns: GENERATED ALWAYS AS (…), MATERIALIZED and similar."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fll_hbase.sources.sql.script.script_state import TableWrite
 
 
 def declare_computed(resolver: Resolver, dataset: Dataset, columns: Iterable[exp.ColumnDef]) -> None:
-    """Let writes into a table write what it computes of them. Without such columns, forget those before."""
+    """Make writes into a table also write columns that it computes, replacing any earlier declaration."""
     expressions = {column.name: value for column in columns if (value := computed_value(column)) is not None}
     script = resolver.script
     script.computed.pop(dataset, None)
@@ -31,19 +31,19 @@ def declare_computed(resolver: Resolver, dataset: Dataset, columns: Iterable[exp
 
 
 def computed_value(column: exp.ColumnDef) -> exp.Expr | None:
-    """Return the expression that a column is computed by, or None for any other column."""
+    """Return the expression that computes a column, or None for any other column."""
     for constraint in column.args.get("constraints") or ():
         kind = constraint.args.get("kind")
         if isinstance(kind, exp.ComputedColumnConstraint):
             return kind.this if isinstance(kind.this, exp.Expr) else None
-        # What some parsers make of it without a word such as STORED.
+        # Some parsers return this for a column without a word such as STORED.
         if isinstance(kind, exp.GeneratedAsIdentityColumnConstraint) and kind.expression:
             return kind.expression if isinstance(kind.expression, exp.Expr) else None
     return None
 
 
 def _compute(resolver: Resolver, expressions: dict[str, exp.Expr], write: TableWrite) -> list[NamedColumn]:
-    """Return the columns that a table computes for a write. Those that use nothing of it stay as they are."""
+    """Return the columns that a table computes for a write, if they use any of its columns."""
     written: dict[str, ColumnProvenance] = {}
     for name, column in write.fields or ():
         written[name.lower()] = (

@@ -62,9 +62,9 @@ def insert(resolver: Resolver, node: exp.Expr) -> None:
 def _on_conflict(
     resolver: Resolver, node: exp.Expr, target: Dataset, fields: list[NamedColumn]
 ) -> tuple[list[NamedColumn], RowDependencies]:
-    """Return the fields that ON CONFLICT ... DO UPDATE sets, and what selects the updated rows.
+    """Return the fields that ON CONFLICT ... DO UPDATE sets, and the dependencies of the updated rows.
 
-    `fields` are those of the row to be inserted, to which the table `excluded` refers.
+    `fields` are the fields of the row to be inserted, to which the table `excluded` refers.
     """
     conflict = node.args["conflict"].transform(_name_excluded)
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
@@ -74,7 +74,7 @@ def _on_conflict(
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing]))
     inner.scope.add_qualified(excluded)
     if resolver.script.facts.has_open_conflicts and isinstance(node.expression, exp.Select):
-        # What follows ON DUPLICATE KEY may name the tables of the query, too.
+        # Expressions after ON DUPLICATE KEY may name the tables of the query, too.
         selected = resolver.in_scope(Scope(resolver.scope.queries))
         from_clause.add_from(selected, node.expression)
         for source in selected.scope.sources:
@@ -90,14 +90,14 @@ def _on_conflict(
 
 
 def _name_excluded(node: exp.Expr) -> exp.Expr:
-    """Return MySQL's `VALUES(column)` as `excluded.column`, any other node as it is."""
+    """Return MySQL's `VALUES(column)` as `excluded.column`, and any other node unchanged."""
     if isinstance(node, exp.Anonymous) and node.name.upper() == "VALUES" and len(node.expressions) == 1:
         return exp.column(node.expressions[0].copy(), table="excluded")
     return node
 
 
 def insert_many(resolver: Resolver, node: exp.Expr) -> None:
-    """Read one query into several targets: Hive's FROM ... INSERT ... SELECT, Snowflake's INSERT ALL."""
+    """Read a query into several targets: Hive's FROM ... INSERT ... SELECT, Snowflake's INSERT ALL."""
     resolver, source = statement_scope(resolver, node), node.args["source"]
     if isinstance(source, exp.Query) and not isinstance(source, exp.Subquery):
         _insert_all(resolver, node, source)
@@ -110,13 +110,13 @@ def insert_many(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
-    """Add one write per branch of INSERT ALL or FIRST, dependent on its WHEN; ELSE depends on all WHENs."""
+    """Add a write per branch of INSERT ALL or FIRST, dependent on its WHEN, or for ELSE on all WHENs."""
     script, result = resolver.script, resolver.query(source)
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[TableSource((), result.columns)]))
     conditions: list[exp.Expr] = []
     earlier: list[exp.Expr] = []
     for branch in node.expressions:
-        # Several INTO may follow one WHEN; ELSE is what no WHEN has.
+        # Several INTO may follow one WHEN. ELSE applies where no WHEN does.
         if (condition := branch.args.get("expression")) is not None:
             conditions = [condition]
             earlier.append(condition)
@@ -138,7 +138,7 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 
 
 def create(resolver: Resolver, node: exp.Expr) -> None:
-    """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only; ignore others."""
+    """Read CREATE TABLE or VIEW from a query, as a clone, or with declared columns only; ignore others."""
     kind = str(node.args.get("kind") or "").upper()
     if kind not in ("TABLE", "VIEW"):
         return
@@ -147,7 +147,7 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
         _add_unqualified(resolver.script, node.this)
     written = node.find(exp.ToTableProperty)
     if written is not None:
-        # A materialized view of ClickHouse is a trigger: the rows go into the table behind TO.
+        # A materialized view of ClickHouse is a trigger, whose rows go into the table after TO.
         node.this.replace(written.this)
         kind = "TABLE"
     target = read_target(resolver.script, node.this)
@@ -173,7 +173,7 @@ def cache(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def into_clause(node: exp.Query) -> exp.Into | None:
-    """Return the INTO of a query, in a UNION the one of its first query, or None without one."""
+    """Return the INTO of a query (for a UNION, of its first query), or None without INTO."""
     first: exp.Expr = node
     while isinstance(first, (exp.SetOperation, exp.Subquery)):
         first = first.this
@@ -182,7 +182,7 @@ def into_clause(node: exp.Query) -> exp.Into | None:
 
 
 def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
-    """Read SELECT ... INTO, which creates its target, or gives variables of a procedure their values."""
+    """Read SELECT ... INTO, which creates its target or assigns variables of a procedure."""
     variables = _assigned_variables(resolver.script, into)
     if variables:
         assign_result(resolver.script, variables, resolver.query(node))
@@ -196,12 +196,12 @@ def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
 
 
 def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
-    """Return the variables behind INTO, in lower case, empty if it is a table."""
+    """Return the lower-case variables after INTO, or [] if INTO names a table."""
     if into.expressions:
         return [name.name.lower() for name in into.expressions]
     table = into.this
     name = table.name.lower() or table.this.name.lower()
-    # Oracle creates no table by a SELECT.
+    # In Oracle, a SELECT does not create a table.
     is_variable = script.facts.selects_into_variables or isinstance(table.this, exp.Placeholder)
     return [name] if is_variable or (not table.db and name in script.variables) else []
 
@@ -220,7 +220,7 @@ def copy(resolver: Resolver, node: exp.Expr) -> None:
     script = resolver.script
     given = node.args.get("files") or ()
     sources = [source.this if isinstance(source.this, exp.Query) else source for source in given]
-    # A stage or file may be read as a table.
+    # A stage or file may be parsed as a table.
     files = [
         script.dataset(source) if isinstance(source, exp.Table) else script.tables.dataset(source.name)
         for source in sources
@@ -262,7 +262,7 @@ def _create(
     is_temporary: bool,
     is_view: bool = False,
 ) -> None:
-    """Create a dataset, unless it is temporary, and a view for the statements that follow."""
+    """Create a dataset, unless it is temporary, and a view for later statements."""
     columns = result.columns
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
@@ -271,10 +271,10 @@ def _create(
         script.keep_view(columns.values())
         _keep_temporary(script, target.dataset, result)
     elif is_view:
-        # Statements that follow read through the view to its tables.
+        # Later statements read through the view to its tables.
         script.views[target.dataset] = result
     else:
-        # A table that replaces a view of the same name hides it.
+        # A table that replaces a view of the same name hides the view.
         script.views.pop(target.dataset, None)
     if not is_temporary:
         fields = columns.items if columns.items or columns.is_complete else None
@@ -291,7 +291,7 @@ def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
 
 
 def _declare(resolver: Resolver, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
-    """Declare the columns that a CREATE TABLE lists or copies with LIKE, those of its partitions last."""
+    """Declare the columns that a CREATE TABLE lists or copies with LIKE; partition columns come last."""
     script = resolver.script
     dialect = script.script.dialect
     fields = [
@@ -320,7 +320,7 @@ def _keep_temporary(script: ScriptState, dataset: Dataset, rows: QueryResult) ->
 
 
 def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: list[str]) -> QueryResult:
-    """Return the rows of Spark's view USING … OPTIONS: those of its path; warn if it has none."""
+    """Return the rows of Spark's view USING … OPTIONS from its path, or warn if it has no path."""
     options = {option.name.lower(): option.args.get("value") for option in node.find_all(exp.Property)}
     path = options.get("path")
     if isinstance(path, exp.Expr):
@@ -334,11 +334,11 @@ def _read_options(script: ScriptState, node: exp.Expr, view: Dataset, names: lis
 
 
 def _declared_columns(node: exp.Expr) -> Iterator[exp.ColumnDef]:
-    """Yield the definitions of columns in a CREATE or COPY, those in PARTITIONED BY last."""
+    """Yield the column definitions in a CREATE or COPY; columns in PARTITIONED BY come last."""
     partitions = node.find(exp.PartitionedByProperty)
     for schema in (node.this, partitions.this if partitions is not None else None):
         for column in schema.expressions if isinstance(schema, exp.Schema) else ():
-            # PARTITIONED BY of Spark may also name columns of the list in front.
+            # Spark's PARTITIONED BY may also name columns of the preceding list.
             if isinstance(column, exp.ColumnDef):
                 yield column
 
@@ -347,7 +347,7 @@ def _is_temporary(node: exp.Expr) -> bool:
     """Return whether a CREATE makes a temporary table or view, by TEMPORARY, VOLATILE or `#` in the name."""
     properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    # T-SQL marks temporary tables in the name, and so does Redshift, whose parser does not know it.
+    # T-SQL marks temporary tables in the name. So does Redshift, whose parser does not know the mark.
     if isinstance(table, exp.Table) and table.this and (table.name[:1] == "#" or temporary_mark(table.this)):
         return True
     return bool(properties and properties.find(exp.TemporaryProperty, exp.VolatileProperty))

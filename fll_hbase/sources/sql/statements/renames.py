@@ -1,4 +1,4 @@
-"""ALTER TABLE that renames, exchanges or moves: writes whose columns are those of the other table."""
+"""ALTER TABLE that renames, exchanges or moves: writes with the columns of the other table."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOVE = re.compile(
         (?P<target>{_NAME}) )""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
-"""An ALTER that moves rows, its table, and the other one."""
+"""An ALTER that moves rows: its table and the other table."""
 
 
 def alter(resolver: Resolver, node: exp.Expr) -> None:
-    """Read ALTER: its actions that rename or swap a table, or rename a column, are writes; ignore others."""
+    """Read ALTER: write for actions that rename or swap a table or rename a column, and ignore others."""
     script = resolver.script
     for action in node.args.get("actions") or ():
         if isinstance(action, exp.AlterRename):
@@ -57,12 +57,12 @@ def move_rows(resolver: Resolver, node: exp.Expr) -> bool:
 
 
 def _move(script: ScriptState, source: exp.Expr, target: exp.Expr) -> None:
-    """Add a write of the rows of a table into another one, which has the same columns."""
+    """Add a write of a table's rows into another table, which has the same columns."""
     script.write(_copy_columns(script, "ALTER", script.dataset(source), script.dataset(target)))
 
 
 def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
-    """Read the procedure of SQL Server that renames a table, or a column if it has a third argument."""
+    """Read SQL Server's procedure that renames a table, or a column if it has a third argument."""
     old, new, *kind = (argument.name for argument in node.expressions)
     script, parts = resolver.script, old.split(".")
     if not kind:
@@ -72,9 +72,9 @@ def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
-    """Read a table's new name: views and temporary tables are renamed, of others the columns are copied."""
+    """Read a table's new name: rename a view or temporary table, or copy the columns of any other table."""
     if not new.args.get("db"):
-        # A new name alone stays in the schema of the table.
+        # A new name without a schema stays in the schema of the table.
         new = exp.Table(this=new.this, db=old.args.get("db"), catalog=old.args.get("catalog"))
     source, target = script.dataset(old), script.dataset(new)
     if source in script.views:
@@ -88,9 +88,9 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
 
 
 def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr, verb: str = "SWAP") -> None:
-    """Add two writes for an exchange of tables: each is written from the other, and declared as that was.
+    """Add two writes for an exchange of tables, which exchange their columns and declarations.
 
-    Temporary ones, which are not datasets, have the columns of each other.
+    Temporary tables, which are not datasets, exchange their columns.
     """
     left, right = script.dataset(first), script.dataset(second)
     if left in script.temporary and right in script.temporary:
@@ -105,7 +105,7 @@ def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr, verb: str = "S
 
 
 def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Dataset) -> TableWrite:
-    """Return a write of all columns of a table into another; warn if those of neither are all known."""
+    """Return a write of all columns of a table into another; warn if neither table has known columns."""
     columns = script.tables.columns(source)
     names = script.tables.declared_columns(target) or () if not columns.is_complete else ()
     if names:
@@ -130,6 +130,6 @@ def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) ->
 
 
 def _declare(script: ScriptState, dataset: Dataset, names: list[str] | None) -> None:
-    """Declare columns of a dataset, without types; None leaves what is known of it."""
+    """Declare the columns of a dataset, without types, unless `names` is None."""
     if names is not None:
         script.tables.declare(dataset, [Field(name) for name in names])

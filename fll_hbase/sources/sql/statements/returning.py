@@ -1,4 +1,4 @@
-"""RETURNING and OUTPUT: rows that a statement which writes gives to a query around it or to another table."""
+"""RETURNING and OUTPUT: rows that a writing statement passes to the query around it or to another table."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fll_hbase.sources.sql.statements.write_target import Target, map_to_target
 
 
 def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
-    """Read the RETURNING of a statement. With INTO its rows are those of another table, or of a variable.
+    """Read the RETURNING of a statement. With INTO, its rows go to another table or a variable.
 
-    `resolver` has the tables of the statement in its scope, `write` what the statement writes.
+    The scope of `resolver` has the tables of the statement, and `write` is its write.
     """
     script, clause = resolver.script, node.args.get("returning")
     script.returned = QueryResult(ColumnSet(()), write.dependencies)
@@ -28,7 +28,7 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
     items: Sequence[exp.Expr] = clause.expressions
     listed: tuple[str, ...] = ()
     table: exp.Table | None = None
-    # Only OUTPUT of T-SQL has a table there.
+    # Only T-SQL's OUTPUT has a table there.
     if into and script.facts.changes_queries:
         items, listed, table = _split_target(clause.expressions)
     select_list = SelectList(_row_resolver(resolver, node, write))
@@ -44,7 +44,7 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
 
 
 def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Resolver:
-    """Return a resolver that sees the row as written, and the other tables of the statement around it."""
+    """Return a resolver that sees the row as written, and the other tables of its statement."""
     script, scope = resolver.script, resolver.scope
     view = script.views.get(write.target)
     existing = view.columns if view else script.tables.columns(write.target)
@@ -60,14 +60,14 @@ def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Reso
 
 
 def _with_values(columns: ColumnSet, fields: Sequence[NamedColumn]) -> ColumnSet:
-    """Return columns with new values in place of those of the same name, in any case; others come last."""
+    """Return columns with new values replaced by name, in any case, and other new values added at the end."""
     values = {name.lower(): (name, column) for name, column in fields}
     items = [values.pop(name.lower(), (name, column)) for name, column in columns.items]
     return ColumnSet((*items, *values.values()), columns.fallback, columns.is_complete, columns.is_ordered)
 
 
 def _split_target(items: Sequence[exp.Expr]) -> tuple[Sequence[exp.Expr], tuple[str, ...], exp.Table]:
-    """Split off the table of INTO and its columns, which are the last items (`rewritten_words`)."""
+    """Split off the table of INTO and its columns, which are the last items (see `with_known_clauses`)."""
     *items, name = items
     parts = name.parts if isinstance(name, exp.Column) else [name]
     qualifiers = dict(zip(("db", "catalog"), (part.copy() for part in parts[-2::-1]), strict=False))

@@ -26,7 +26,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def update(resolver: Resolver, node: exp.Expr) -> None:
-    """Read UPDATE: a write of the columns that it sets."""
+    """Read UPDATE as a write of the columns that it sets."""
     resolver = statement_scope(resolver, node)
     tables = _tables_of_queries(resolver, node)
     target = _update_target(resolver, node, tables)
@@ -40,7 +40,7 @@ def update(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def delete(resolver: Resolver, node: exp.Expr) -> None:
-    """Read DELETE: it writes no field, but the columns it tests decide which rows remain."""
+    """Read DELETE, which writes no field, but tests columns to decide which rows remain."""
     resolver = statement_scope(resolver, node)
     targets = _delete_targets(resolver, node, _tables_of_queries(resolver, node))
     for table in node.args.get("using") or ():
@@ -51,7 +51,7 @@ def delete(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def merge(resolver: Resolver, node: exp.Expr) -> None:
-    """Read MERGE: a write of the columns of all branches; the condition of a branch decides about its own."""
+    """Read MERGE as a write of all branches' columns, which depend on the condition of their branch."""
     resolver = statement_scope(resolver, node)
     from_clause.add_source(resolver, node.this)
     from_clause.add_source(resolver, node.args["using"])
@@ -78,7 +78,7 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _visible_in(resolver: Resolver, when: exp.Expr) -> Resolver:
-    """Return the resolver of one branch: without a match, a bare name is of the only row there is."""
+    """Return the resolver of one branch. Without a match, a bare name refers to the only existing row."""
     scope = resolver.scope
     if when.args.get("matched") or len(scope.sources) < 2:
         return resolver
@@ -92,20 +92,20 @@ def _visible_in(resolver: Resolver, when: exp.Expr) -> Resolver:
 
 def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
     """Write changed rows, and what RETURNING reads; a DELETE without conditions has no lineage."""
-    # The target counts as read only if one of its fields is.
+    # The target counts as read only if one of its fields is read.
     dependencies = replace(write.dependencies, reads=write.dependencies.reads - {write.target})
     write = replace(write, dependencies=dependencies)
-    # Without a condition or join no field decides which rows a DELETE leaves.
+    # A DELETE without a condition or join uses no field to decide which rows remain.
     if write.verb != "DELETE" or dependencies.indirect:
         resolver.script.write(write)
     read_returning(resolver, node, write)
 
 
 def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
-    """Return the table behind each query in a WITH, by name in lower case, or None for one of several tables.
+    """Return the table behind each query in a WITH, by lower-case name, or None for one of several tables.
 
-    In T-SQL a change of such a query changes its table. For other engines the result is empty: a table of the
-    same name is changed.
+    In T-SQL, a change of such a query changes its table. The result is empty for other engines, which change
+    a table of the same name.
     """
     tables: dict[str, exp.Expr | None] = {}
     with_ = node.args.get("with_")
@@ -134,7 +134,7 @@ def _dataset(resolver: Resolver, table: exp.Expr, tables: Mapping[str, exp.Expr 
 def _delete_targets(
     resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]
 ) -> list[Dataset]:
-    """Add the tables of a DELETE to the scope; names in front of FROM say which of them are the targets."""
+    """Add the tables of a DELETE to the scope; names before FROM say which of them are targets."""
     names: list[exp.Expr] = node.args.get("tables") or []
     if not isinstance(node.this, exp.Expr):
         from_clause.add_source(resolver, names[0])
@@ -148,7 +148,7 @@ def _delete_targets(
 
 
 def _by_table(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
-    """Yield the tables that a SET changes with their items; MySQL changes several that are joined."""
+    """Yield the tables that a SET changes with their items; MySQL changes several joined tables."""
     joined = [join.this for join in node.this.args.get("joins") or () if isinstance(join.this, exp.Table)]
     others = {table.alias_or_name.lower(): table for table in joined}
     items: dict[str, list[exp.Expr]] = {}
@@ -161,7 +161,7 @@ def _by_table(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
 
 
 def _update_target(resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]) -> Dataset:
-    """Add the tables of an UPDATE to the scope; the target may be an alias of its FROM."""
+    """Add the tables of an UPDATE to the scope, and return its target, which FROM may alias."""
     from_ = node.args.get("from_")
     # `UPDATE a SET ... FROM t AS a` changes t.
     alias = node.this.name.lower()
@@ -183,7 +183,7 @@ def _branch(
         return
     items = then.args.get("expressions")
     source = resolver.scope.sources[1].columns
-    # `UPDATE *` and `INSERT *` of Delta Lake.
+    # Delta Lake's `UPDATE *` and `INSERT *`.
     if isinstance(next(iter(items), None) if isinstance(items, list) else items or then.this, exp.Star):
         yield from _all_columns(resolver, target, source)
     elif isinstance(then, exp.Update):
@@ -202,7 +202,8 @@ def _branch(
 def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iterator[NamedColumn]:
     """Yield every column of the target with the source column of its name, for `UPDATE *`.
 
-    Columns missing on either side are left out with a warning. For unknown target columns use the source's.
+    Columns missing on either side are left out with a warning. If the target's columns are unknown, the
+    source's columns are used.
     """
     script = resolver.script
     names = script.tables.declared_columns(target)

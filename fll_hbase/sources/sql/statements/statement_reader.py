@@ -1,4 +1,4 @@
-"""Statements of a script, read one after the other."""
+"""Statements of a script, read one after another."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from fll_hbase.sources.sql.script.script_state import ScriptState, UnknownTarget
 from fll_hbase.sources.sql.script.statement_tokens import assigned_names
 from fll_hbase.sources.sql.statements import inserts, renames, row_changes, variables
 
-# These write no field from another one, so they need no warning.
+# These write no field from another field, so they need no warning.
 _WITHOUT_LINEAGE = (
     *(exp.TruncateTable, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
     *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma),
     *(exp.Semicolon, exp.Query),
 )
-# The library parses these as plain text behind a first word.
+# The library parses these as plain text after a first word.
 _COMMANDS_WITHOUT_LINEAGE = {
     *("ADD", "DECLARE", "DROP", "EXPLAIN", "MSCK", "OPTIMIZE", "RESET", "SET", "SHOW", "VACUUM")
 }
 _ASSIGNED_QUERY = re.compile(r"(?:DECLARE|SET)\b(?!.*\bCURSOR\b).*\bSELECT\b", re.DOTALL | re.IGNORECASE)
-"""A command that gives a variable the value of a query."""
+"""A command that assigns the value of a query to a variable."""
 
 CALL_DEPTH_MAX = 50
-"""Depth to which procedures are read where another one calls them."""
+"""Depth of procedure calls to which the called procedures are read."""
 
 
 def read_statements(script: ScriptState) -> None:
     """Read every statement of a script in order; a procedure is read where the script first calls it.
 
-    A statement that cannot be read is left out with a warning, and leaves no writes. A procedure that the
-    script never calls is read at the end, since its text is all that a client has to send.
+    A statement that cannot be read is left out with a warning, and has no writes. A procedure that the script
+    never calls is read at the end, since its text is all that a client can send.
     """
     called: set[str] = set()
     for number, item in _numbered(script.script.statements):
@@ -55,7 +55,7 @@ def read_statements(script: ScriptState) -> None:
 
 
 def _numbered(items: Iterable[ScriptItem]) -> Iterator[tuple[int, ScriptItem]]:
-    """Yield items with the numbers of statements; cursors and assignments share the previous number."""
+    """Yield items with statement numbers; cursors and assignments share the preceding number."""
     number = 0
     for item in items:
         deadline.check()
@@ -64,7 +64,7 @@ def _numbered(items: Iterable[ScriptItem]) -> Iterator[tuple[int, ScriptItem]]:
 
 
 def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[str]) -> None:
-    """Read one item of a script; a procedure is only declared, a call reads its body."""
+    """Read one item of a script. Only declare a procedure, whose body is read when it is called."""
     match item:
         case BrokenStatement():
             script.leave_out(label, item.error.detail)
@@ -86,11 +86,11 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
 
 
 def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> None:
-    """Read the statements of a procedure once; warn, and read none, below CALL_DEPTH_MAX nested calls."""
+    """Read the statements of a procedure once, or warn and skip it after CALL_DEPTH_MAX nested calls."""
     if procedure.name in called:
         return
     if script.call_depth == CALL_DEPTH_MAX:
-        # It stays one that is not called, so that it is read at the end.
+        # The procedure counts as not called, so that it is read at the end.
         script.warn(f"procedures call each other more than {CALL_DEPTH_MAX} deep")
         return
     called.add(procedure.name)
@@ -111,10 +111,10 @@ def _read_block(script: ScriptState, procedure: Procedure, label: str, called: s
 def _read_rows(script: ScriptState, rows: Rows) -> None:
     """Give the names of a loop, cursor, FETCH or assignment their columns, unknown if unreadable.
 
-    Those of a query that derives too many columns are unknown, too, with a warning.
+    The columns of a query that derives too many columns are unknown, too, with a warning.
     """
     if rows.query is not None:
-        # Of a value such as SQL%ROWCOUNT nothing is known, which is no fault of the script.
+        # A value such as SQL%ROWCOUNT is unknown, which is not an error of the script.
         script.is_silent = not rows.record
         script.begin(rows.query)
     try:
@@ -136,7 +136,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
-    """Read a statement. If its tree lacks a part or is too deep, warn and drop its writes."""
+    """Read a statement, or warn and drop its writes if its tree lacks a part or is too deep."""
     start, retained, view_columns = len(script.writes), script.retained, script.view_columns
     script.begin(statement)
     if statement.caution:
@@ -163,7 +163,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
 
 
 def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
-    """Read a statement by its kind; ignore kinds without lineage, leave others out with a warning."""
+    """Read a statement by its kind; ignore kinds without lineage, and leave out others with a warning."""
     script = resolver.script
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](resolver, node)
@@ -174,13 +174,13 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     elif isinstance(node, exp.Query) and variables.select_variables(resolver, node):
         return
     elif isinstance(node, exp.Query) and node.args.get("with_"):
-        # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
+        # A WITH may write, as PostgreSQL's `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does.
         common_table_expressions(resolver, node)
     elif isinstance(node, exp.Command) and _read_command(resolver, node):
         return
     elif not isinstance(node, _WITHOUT_LINEAGE):
         if isinstance(node, (exp.Alias, exp.Condition, exp.Identifier)):
-            # The library reads any expression as a statement.
+            # The library parses any expression as a statement.
             name = script.facts.name or "ansi"
             script.leave_out(label, f"is not a statement of {name}: give its `dialect`")
             return
@@ -191,7 +191,7 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
 
 
 def _read_command(resolver: Resolver, node: exp.Command) -> bool:
-    """Read a command that moves rows, or writes nothing; return False for any other."""
+    """Read a command that moves rows or writes nothing; return False for other commands."""
     if _ASSIGNED_QUERY.match(f"{node.name} {node.text('expression')}"):
         raise UnknownTarget("the assigned value is unknown")
     word = node.name.upper().split(" ")[0]
@@ -207,7 +207,7 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _use(resolver: Resolver, node: exp.Expr) -> None:
-    """Read USE: set the current database or catalog of names; warn if names are taken as written."""
+    """Read USE, which sets the current database or catalog; warn if names are kept as written."""
     script = resolver.script
     kind = str(node.args.get("kind") or "").upper()
     if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):
@@ -225,7 +225,7 @@ def _use(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _drop(resolver: Resolver, node: exp.Expr) -> None:
-    """Read DROP: a dropped name does not refer to a view or temporary table of the script any more."""
+    """Read DROP: forget a view or temporary table of the script with the dropped name."""
     script = resolver.script
     for table in (node.this, *(node.args.get("tables") or ())):
         if isinstance(table, exp.Table):

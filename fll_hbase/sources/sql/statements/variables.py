@@ -1,4 +1,4 @@
-"""Variables of scripts and procedures: DECLARE, SET and SELECT into them, and table variables of T-SQL."""
+"""Variables of scripts and procedures: DECLARE, SET, SELECT into them, and T-SQL's table variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fll_hbase.sources.sql.script.script_state import ScriptState
 
 
 def declare(resolver: Resolver, node: exp.Expr) -> None:
-    """Read DECLARE: set variables to what they begin with; table variables become temporary tables."""
+    """Read DECLARE: set variables to their initial values; table variables become temporary tables."""
     for item in node.expressions:
         names = item.this if isinstance(item.this, list) else [item.this]
         kind = item.args.get("kind")
@@ -34,16 +34,16 @@ def declare(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def set_variables(resolver: Resolver, node: exp.Expr) -> None:
-    """Read SET: set each variable to the inputs of its value; settings of the engine are ignored."""
+    """Read SET: set each variable to the inputs of its value; ignore settings of the engine."""
     for item in node.expressions:
         assignment = item.this
         if not isinstance(assignment, exp.EQ):
             continue
         name = variable_name(assignment.this)
         if resolver.script.facts.has_session_variables and name not in resolver.script.variables:
-            # A variable of the session, which a query refers to as `$name`.
+            # A variable of the session, to which a query refers as `$name`.
             name = f"${name}"
-        # Other names are those of settings, not of variables that a query could name.
+        # Other names belong to settings, which a query cannot name.
         if name[:1] in ("@", "$") or name in resolver.script.variables:
             _assign(resolver, name, assignment.expression)
 
@@ -69,9 +69,9 @@ def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
 
 
 def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult) -> None:
-    """Give variables the columns of a query by position, with what decides about its rows.
+    """Give variables the columns of a query, by position, with the influences on its rows.
 
-    A single variable may also be a record of all of them.
+    A single variable may also be a record with all columns.
     """
     names = list(names)
     values = as_values(result)
@@ -86,7 +86,7 @@ def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult
 
 
 def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> None:
-    """Give the names of a loop, cursor, FETCH or assignment a query's columns; None: warn, unknown."""
+    """Give the names of a loop, cursor, FETCH or assignment a query's columns, unknown without `result`."""
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))
         if rows.cursor:
@@ -100,12 +100,12 @@ def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> 
         if rows.cursor and not result.columns.is_positional:
             script.variables[name] = UNKNOWN
         elif not rows.cursor:
-            # An expression of a procedure may have what no statement has, such as SQL%ROWCOUNT.
+            # An expression in a procedure may contain parts unknown in statements, such as SQL%ROWCOUNT.
             script.variables[name] = replace(script.variables.get(name, GENERATED), unknown=False)
 
 
 def forget(script: ScriptState, names: Iterable[str], record: str = "") -> None:
-    """Make what a statement that is left out may set unknown: a record, and those names of variables."""
+    """Make the names that a left-out statement may set unknown: a record and variables."""
     if record:
         script.records[record] = QueryResult(ColumnSet((), lambda _: UNKNOWN, is_complete=False))
     for name in names:
@@ -116,11 +116,11 @@ def forget(script: ScriptState, names: Iterable[str], record: str = "") -> None:
 
 
 def as_values(result: QueryResult) -> QueryResult:
-    """Return a result with columns that carry what decides about its rows to the statements that use them."""
+    """Return a result whose columns carry the influences on its rows to the statements that use them."""
     columns, rows = result.columns, result.dependencies.indirect
 
     def value(column: ColumnProvenance) -> ColumnProvenance:
-        # Each value keeps its inputs. Its text is that of another statement.
+        # Each value keeps its inputs, but its text belongs to another statement.
         return replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
 
     def fallback(name: str) -> ColumnProvenance | None:
@@ -134,10 +134,10 @@ def as_values(result: QueryResult) -> QueryResult:
 
 
 def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
-    """Set a variable to the inputs of an expression; to a generated value if it has none that are known."""
+    """Set a variable to the inputs of an expression, or to a generated value without known inputs."""
     script = resolver.script
     column = GENERATED
-    # Other values are constants, or settings that look like columns: `SET a.b = on`.
+    # Other values are constants, or settings that look like columns, as in `SET a.b = on`.
     if isinstance(value, exp.Expr) and value.find(exp.Query, exp.Parameter, exp.Column) is not None:
         columns = [part for part in value.find_all(exp.Column) if part.find_ancestor(exp.Query) is None]
         if all(variable_name(part) in script.variables for part in columns):
@@ -149,7 +149,7 @@ def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
 
 
 def _declare_table(script: ScriptState, table: exp.Table, schema: exp.Schema) -> None:
-    """Declare a table variable as a temporary table, a view of the script whose columns are generated."""
+    """Declare a table variable as a temporary table: a view of the script with generated columns."""
     fields = [Field(column.name) for column in schema.expressions if isinstance(column, exp.ColumnDef)]
     dataset = script.dataset(table)
     script.temporary.add(dataset)

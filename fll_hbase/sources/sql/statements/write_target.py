@@ -1,4 +1,4 @@
-"""Write targets: which fields of a table the columns of a query or the items of a SET are written into."""
+"""Write targets: the fields of a table into which columns of a query or items of a SET are written."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fll_hbase.sources.sql.script.script_state import ScriptState
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Table that a statement writes: its listed columns in order and its partition columns.
+    """Table that a statement writes, with its listed columns, in order, and its partition columns.
 
-    `static` partitions have a value in the statement, `dynamic` ones get the last columns of the query.
+    `static` partitions have a value in the statement; `dynamic` partitions get the last columns of the query.
     """
 
     dataset: Dataset
@@ -31,7 +31,7 @@ class Target:
 
 
 def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -> Target:
-    """Read the target behind INTO, CREATE TABLE and the like, with listed columns and partitions."""
+    """Read the target after INTO, CREATE TABLE and similar, with listed columns and partitions."""
     table = node.this if isinstance(node, exp.Schema) else node
     listed = tuple(column.name for column in node.expressions) if isinstance(node, exp.Schema) else ()
     partition = table.args.get("partition") or node.args.get("partition")
@@ -47,7 +47,7 @@ def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -
 
 
 def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return the fields written, by position or by name; None with a warning if that is unknown."""
+    """Return the fields written, by position or by name, or None with a warning if these are unknown."""
     name = target.dataset.name
     names = None if target.by_name else _column_names(script, target)
     if names is None:
@@ -57,13 +57,13 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
         return None
     if len(names) != len(columns.items):
         script.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.items)}")
-    # The shorter side is mapped: the warning above says that they differ.
+    # Map up to the shorter side; the warning above reports the difference.
     pairs = zip(names, columns.values(), strict=False)
     return [*_expand_structs(script, target.dataset, pairs), *target.static]
 
 
 def mark_defaults(script: ScriptState, source: exp.Expr) -> None:
-    """Make each DEFAULT of the rows of an INSERT a constant, unless a table of it has such a column."""
+    """Replace each DEFAULT in an INSERT's rows by a constant, unless one of its tables has such a column."""
     rows = source.expressions if isinstance(source, exp.Values) else [source]
     values = [
         value
@@ -79,7 +79,7 @@ def mark_defaults(script: ScriptState, source: exp.Expr) -> None:
 
 
 def listed_values(select_list: SelectList, values: Sequence[exp.Expr]) -> ColumnSet:
-    """Return the values of a VALUES as columns: each under its own name if it is a column, else its text."""
+    """Return the values of a VALUES as columns, named by the value if it is a column, else by its text."""
     values = list(map(_constant, values))
     columns = [select_list.resolve(value, "VALUES") for value in values]
     names = [(column_path(value) or [""])[-1] for value in values]
@@ -90,7 +90,7 @@ def listed_values(select_list: SelectList, values: Sequence[exp.Expr]) -> Column
 def assignments(
     resolver: Resolver, select_list: SelectList, items: Sequence[exp.Expr], alias: str
 ) -> Iterator[NamedColumn]:
-    """Yield the fields that a SET assigns, each with its value; `alias` is how it refers to the target."""
+    """Yield the fields that a SET assigns, each with its value; `alias` is the name of the target in it."""
     for item in items:
         if not isinstance(item, (exp.EQ, exp.PropertyEQ)):
             continue
@@ -118,7 +118,7 @@ def _assigned_columns(
 
 
 def _constant(value: exp.Expr) -> exp.Expr:
-    """Return DEFAULT as a constant, which the library reads as a column, and any other value as it is."""
+    """Return DEFAULT, which the library parses as a column, as a constant; return other values unchanged."""
     if not isinstance(value, exp.Column) or value.name.upper() != "DEFAULT":
         return value
     is_default = len(value.parts) == 1 and not value.this.args.get("quoted")
@@ -126,7 +126,7 @@ def _constant(value: exp.Expr) -> exp.Expr:
 
 
 def assigned_field(name: exp.Expr, alias: str) -> str:
-    """Return the field that a name on the left of `=` refers to, nested ones with `/` in their path."""
+    """Return the field to which a name on the left of `=` refers; nested fields have `/` in their path."""
     parts = [part.name for part in name.parts] if isinstance(name, exp.Column) else [name.name]
     if len(parts) > 1 and parts[0].lower() == alias.lower():
         parts = parts[1:]
@@ -134,7 +134,7 @@ def assigned_field(name: exp.Expr, alias: str) -> str:
 
 
 def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return fields named as in the query; None, with a warning, if the known target contradicts."""
+    """Return fields named as in the query, or None with a warning if that contradicts the known target."""
     items = list(columns.items)
     if not target.by_name:
         schema = script.tables.schema(target.dataset)
@@ -152,10 +152,10 @@ def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> lis
 
 
 def _with_texts(script: ScriptState, items: Sequence[NamedColumn]) -> list[NamedColumn]:
-    """Return columns with the text of the expression in place of a name that an engine gives.
+    """Return columns with the expression's text in place of a name generated by an engine.
 
-    What the engine gives is not the name of the column that is written. A text without a name in it, or one
-    that another column has, is replaced by the position, such as `_3`.
+    A generated name is not the name of the written column. The position, such as `_3`, replaces a text that
+    contains no name or that another column has.
     """
     result: list[NamedColumn] = []
     labels = {name for name, column in items if not _is_unnamed(script, (name, column))}
@@ -185,12 +185,12 @@ def _warn_of_names(
 
 
 def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
-    """Return whether a column of a query is computed and has only a name that the engine gave it."""
+    """Return whether a query's column is computed and has only a name generated by the engine."""
     return item[1].origin is None and is_generated(script.facts, item[0])
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:
-    """Return the target columns that the columns of the query go into, in order, or None if not known."""
+    """Return the target columns for the query's columns, in order, or None if unknown."""
     declared = script.tables.declared_columns(target.dataset)
     names: Sequence[str] | None = target.listed or declared
     if names is None:
@@ -207,7 +207,7 @@ def _column_names(script: ScriptState, target: Target) -> list[str] | None:
 def _expand_structs(
     script: ScriptState, dataset: Dataset, pairs: Iterator[NamedColumn]
 ) -> Iterator[NamedColumn]:
-    """Yield fields with their columns; a struct is split over nested fields if its own is not declared."""
+    """Yield fields with their columns; split a struct into nested fields if it is not declared itself."""
     schema = script.tables.schema(dataset)
     names = [field.name for field in schema.fields] if schema and schema.declared else []
     nested: dict[str, list[str]] = {}

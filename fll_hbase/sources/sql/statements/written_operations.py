@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.script.script_state import TableWrite
 
 
 def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:
-    """Build READs, TRANSFORMs and one WRITE per target; names and order depend on the writes alone."""
+    """Build READs, TRANSFORMs and one WRITE per target; names and order depend only on the writes."""
     resolved = [(write, _resolved_fields(write)) for write in writes]
     builder = _OperationBuilder(tables)
     reads = builder.build_reads(_fields_read(resolved))
@@ -34,8 +34,8 @@ def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list
         transforms += transformed
         target_inputs = inputs.setdefault(write.target, {})
         target_inputs |= {InputField(item.name, item.outputs[0].name): None for item in transformed}
-        # A write whose fields are not known has no inputs, so that the lineage lists its target as unwritten;
-        # () is a statement known to write no field, such as DELETE.
+        # A write with unknown fields has no inputs, so that the lineage lists its target as unwritten. A
+        # statement known to write no field, such as DELETE, has ().
         if fields or write.fields == ():
             target_inputs |= dict.fromkeys(builder.indirect_inputs(write.dependencies.indirect))
         sources.setdefault(write.target, set()).update(
@@ -47,7 +47,7 @@ def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list
         builder.build_write(target, "\n".join(descriptions[target]), tuple(fields))
         for target, fields in inputs.items()
     ]
-    # What is unknown of one statement says nothing of the others.
+    # A statement with unknown lineage does not affect the lineage of others.
     connected = {
         write.name: [builder.read_names[dataset] for dataset in sources[write.destination]]
         for write in targets
@@ -62,11 +62,11 @@ class _OperationBuilder:
         self._tables = tables
         self._names = UniqueNames()
         self.read_names: dict[Dataset, str] = {}
-        # By dataset: asked for each of its fields, which would make a wide table quadratic.
+        # Looked up once per dataset: a lookup for each field would be quadratic for a wide table.
         self._types: dict[Dataset, dict[str, str]] = {}
 
     def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
-        """Return a READ for each dataset with the names of its fields, both sorted; to be called first."""
+        """Return a READ for each dataset with the names of its fields, both sorted. Call this first."""
         reads: list[Read] = []
         # Sorted, since the checksum must not depend on the order of sets.
         for dataset in sorted(fields):
@@ -77,13 +77,13 @@ class _OperationBuilder:
         return reads
 
     def _types_of(self, dataset: Dataset) -> dict[str, str]:
-        """Return the types of the fields of a dataset by their names, asked for once."""
+        """Return the types of a dataset's fields by name, looked up once."""
         if dataset not in self._types:
             self._types[dataset] = self._tables.types(dataset)
         return self._types[dataset]
 
     def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
-        """Return a new TRANSFORM of a column of the target, described by its expression or what it copies."""
+        """Return a new TRANSFORM of a target's column, described by its expression or by what it copies."""
         name, column = item
         direct = (InputField(self.read_names[field.dataset], field.name) for field in sorted(column.direct))
         inputs = (*direct, *self.indirect_inputs(column.indirect))
@@ -92,7 +92,7 @@ class _OperationBuilder:
         return Transform(self._names.assign(f"{target.name}.{name}"), description, inputs, (output,))
 
     def build_write(self, target: Dataset, description: str, inputs: tuple[InputField, ...]) -> Write:
-        """Return a new WRITE into the target, with its description cut."""
+        """Return a new WRITE into the target, with its description cut to the maximum length."""
         name = self._names.assign(f"write {target.name}")
         return Write(name, truncate(description), target, "", inputs)
 
@@ -112,7 +112,7 @@ def _resolved_fields(write: TableWrite) -> list[NamedColumn]:
 
 
 def _fields_read(resolved: Sequence[tuple[TableWrite, list[NamedColumn]]]) -> dict[Dataset, set[str]]:
-    """Return the fields read of each dataset; a dataset may be read without any known field."""
+    """Return the fields read from each dataset; a dataset may be read without any known field."""
     names: dict[Dataset, set[str]] = {}
     for write, fields in resolved:
         for dataset in write.dependencies.reads:
@@ -123,7 +123,7 @@ def _fields_read(resolved: Sequence[tuple[TableWrite, list[NamedColumn]]]) -> di
 
 
 def _inputs(write: TableWrite, fields: Sequence[NamedColumn]) -> Iterator[DatasetField]:
-    """Yield all fields that a write reads, also its indirect and unmapped ones."""
+    """Yield all fields that a write reads, including indirect and unmapped ones."""
     yield from (field for field, _ in write.dependencies.indirect)
     yield from write.unmapped
     for _, column in fields:
