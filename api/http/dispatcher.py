@@ -67,8 +67,8 @@ class Lane:
     def seconds_to_wait(self, client: Client, now: float, *, client_max: int | None = None) -> float:
         """Return the estimated seconds until a request that arrives at `now` begins, if no thread is free.
 
-        The clients that run or wait share the threads evenly; this client has at most `client_max`. Each of
-        its waiting requests, and the new one, takes the mean time of a request, or the mean age of the
+        The clients that run or wait share the threads evenly, and this client has at most `client_max`. Each
+        of its waiting requests, and the new one, takes the mean time of a request, or the mean age of the
         running ones if that is longer. The estimate is therefore above 0 once a request was served. `now` is
         in monotonic seconds.
         """
@@ -236,7 +236,7 @@ class Dispatcher:
 
         A client that is not alone may run one if its requests take the processor for long. More at once would
         not end sooner, since the interpreter runs one thread at a time, and each step of another client's
-        request would wait for all of them. Batches of documents are exempt because they take turns part by part.
+        request would wait for all of them. Batches of documents are exempt, since they take turns.
         """
         if lane is self.write_batches or not lane.long.has_long(client, now) or self._is_alone(client, now):
             return lane.client_max

@@ -21,9 +21,9 @@ EVENTS_MAX = 128
 class EventLoop(dict[int, wasyncore.dispatcher]):
     """The sockets of a server by descriptor, and their events in epoll.
 
-    waitress adds and removes sockets as in a dictionary. Before every wait, its own loop asks every socket
-    which events it waits for. This loop asks only sockets that had an event or that `refresh` names. Only the
-    thread of the loop may change it, except by `refresh`.
+    waitress adds and removes sockets as in a dictionary. Its own loop asks every socket for its events before
+    every wait. This loop asks only sockets that had an event or that `refresh` names. Only the thread of the
+    loop may change it, except by `refresh`.
     """
 
     def __init__(self) -> None:
