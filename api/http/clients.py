@@ -20,8 +20,8 @@ KNOWN_MAX = 10_000
 class Clients:
     """Identifies clients: by principal once their token was verified, else by address. Threads may share it.
 
-    Addresses are reduced by `network`, as for limits. Behind `proxies` the address is what the outermost one
-    saw.
+    Addresses are reduced by `network`, as for limits. Behind `proxies` the outermost one provides the
+    address.
     """
 
     def __init__(self, *, proxies: int) -> None:

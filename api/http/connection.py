@@ -31,7 +31,7 @@ from .tasks import (
 )
 
 FIRST_BYTES, READ_BYTES = 2**14, 2**16
-"""Bytes read at a time for a new request, which usually fits, and for a larger one."""
+"""Bytes read at a time: at first, which is enough for most requests, and for large requests."""
 
 SEND_BYTES = 2**16
 """Bytes of an answer that are collected before some are sent. Bytes that cannot be sent are spooled."""

@@ -76,7 +76,7 @@ class FailedEvent(msgspec.Struct):
 
 
 class WarnedEvent(msgspec.Struct):
-    """A recorded event of a batch of which parts were left out."""
+    """An event of a batch that was recorded without some of its parts."""
 
     index: int
     warnings: tuple[Fault, ...]

@@ -88,7 +88,7 @@ class MessageDryRun(msgspec.Struct, rename="camel"):
 
 
 class Config(msgspec.Struct, rename="camel"):
-    """The configuration of a DataHub server; only the important members are described."""
+    """The configuration of a DataHub server, with only the important members described."""
 
     other_members: ClassVar[str] = ma.INCLUDE
 

@@ -117,7 +117,7 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
 
 def schema_name(body: type[msgspec.Struct]) -> str:
     """Return the name of a body in the OpenAPI document."""
-    # `vars` ignores the name of a base class, whose schema is a different one.
+    # `vars` ignores the name of a base class, which has a different schema.
     name: str = vars(body).get("schema_name", body.__name__.removesuffix("Answer"))
     return name
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 NONE, TOKENS, JWT = "none", "tokens", "jwt"
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/", "/page.js", "/details.js", "/page.css"})
-"""Paths that are answered to anyone: probes, and the files of the page, which contain no data of the store."""
+"""Paths that are answered to anyone: probes, and the files of the page, which contain no stored data."""
 
 CACHE_SECONDS, CHECK_SECONDS_MAX = 5.0, 4.0
 """How long a result is valid, and how long a check may take. A revoked token stops working within the sum."""
@@ -139,7 +139,7 @@ class Authentication:
         return self._valid(cached, environ)
 
     def _valid(self, result: _Result, environ: WSGIEnvironment) -> Verified:
-        """Return the caller. Raises Unauthenticated for an expired token, or a wrong one, which is counted."""
+        """Return the caller. Raises Unauthenticated for an expired or wrong token; wrong ones are counted."""
         verified = result.verified
         if verified is None:
             self._attempts.take(peer(environ))
@@ -251,7 +251,7 @@ def require_authentication(settings: Settings) -> None:
 
 
 def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app of the listener of metrics behind FLL_METRICS_TOKEN, or the app itself without a token."""
+    """Return the app of the listener of metrics behind FLL_METRICS_TOKEN, the app itself without a token."""
     if not settings.metrics_token:
         return app
     seconds = settings.retry_after_seconds

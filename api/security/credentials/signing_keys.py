@@ -148,7 +148,7 @@ def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
 def _parse_key(item: Mapping[str, Any]) -> Key | None:
     """Return a key of a key set, or None if it is not for signing, or (logged) is unreadable or weak."""
     kinds = (item.get("kty"), item.get("crv"))
-    # `kty` and `crv` decide, never the header of a token: it must not turn a public key into an HMAC secret.
+    # `kty` and `crv` decide, never the header of a token, which could make a public key an HMAC secret.
     algorithm = next((name for name, kind in ALGORITHMS.items() if kind == kinds), None)
     if algorithm is None or item.get("use", "sig") != "sig" or item.get("alg", algorithm) != algorithm:
         return None
