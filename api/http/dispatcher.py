@@ -321,7 +321,7 @@ class Dispatcher:
 
 
 def _serve_queue(queue: SimpleQueue[Job]) -> None:
-    """Answer the requests of a queue one after the other, without end."""
+    """Answer the requests of a queue in order, without end."""
     while True:
         _serve_safely(queue.get().service)
 

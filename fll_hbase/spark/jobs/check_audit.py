@@ -1,4 +1,4 @@
-"""One audit of a whole table on the workers: one scan finds mismatching hashes, a second one explains them.
+"""One audit of a whole table on the workers: one scan finds mismatching hashes, a second scan explains them.
 
 A third scan, only of calendars, counts the runs of sealed days.
 
@@ -143,7 +143,10 @@ def _wrong_seals(spark: SparkSession, settings: Settings) -> DataFrame:
 
 
 def _without_garbage(findings: DataFrame) -> DataFrame:
-    """Remove findings about catalogue rows that only unneeded contents miss: retention deletes them earlier."""
+    """Remove findings about missing catalogue rows that only unneeded contents name.
+
+    Such a finding is expected, because garbage collection deletes the catalogue row before the contents.
+    """
     contents = findings.where(f.col("kind") == Kind.CONTENT_WITHOUT_RUN.value)
     garbage = contents.select(f.col("row").alias("repair"), f.lit(Kind.MISSING_CATALOGUE.value).alias("kind"))
     return findings.join(garbage, ["repair", "kind"], "left_anti")

@@ -157,7 +157,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:
-    """Append the tables of a committed batch, then remove its attempts and stage. The call may be repeated."""
+    """Append the tables of a committed batch, then remove its attempts and stage. Calls may be repeated."""
     root = _stage_root(batch, log.path)
     stage = StagedTables(spark, f"{root}/{batch.stage}")
     for table, rows in batch.rows.items():

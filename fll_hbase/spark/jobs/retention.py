@@ -2,7 +2,7 @@
 
 The rules are the same as in fll_hbase/store/maintenance/garbage_collection.py, which runs in one process.
 Live cells and old cells are compared as 64-bit hashes. A second scan finds a cell only if its hash is old and
-not live. If a live cell has the same hash as an old one, both stay (decision 0016).
+not live. An old cell with the hash of a live cell stays too (decision 0016).
 """
 
 from __future__ import annotations

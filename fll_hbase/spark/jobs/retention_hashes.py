@@ -25,8 +25,10 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 LIVE, CUT, WAITS = 1, 2, 4
-"""Flags of a hash. LIVE: a run row needs the cell. CUT: it is the catalogue row of a dataset that loses references.
-WAITS, only in a dry run: the cell is younger than the grace period, or an expired run that is younger needs it."""
+"""Flags of a hash: a run row needs the cell (LIVE), or the cell is the catalogue row of a dataset that loses
+references (CUT). WAITS, only in a dry run: the cell, or an expired run that needs it, is younger than the
+grace
+period."""
 
 # From bit 3 on, because the lower bits are LIVE, CUT and WAITS.
 OLD = {prefix: 8 << number for number, prefix in enumerate(KINDS)}
@@ -48,7 +50,7 @@ ANY_AGE_MS = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Parameters of a collection: it spares cells put after `until_ms`, and a `dry_run` spares all."""
+    """Parameters of a collection, which spares cells put after `until_ms`, and with `dry_run` all cells."""
 
     settings: Settings
     until_ms: int
@@ -99,7 +101,7 @@ def old_cells(
 def _hash_range(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield, as CELL_HASHES, cells that the run rows of a range need, or old cells of a range of other rows."""
+    """Yield, as CELL_HASHES, cells that run rows of a range need, or old cells of a range of other rows."""
     if start.startswith(layout.RUNS):
         return _hash_live_cells(table, start, stop, collection=collection)
     return _hash_stored_cells(table, start, stop, collection=collection)
@@ -108,7 +110,7 @@ def _hash_range(
 def _hash_stored_cells(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the old cells of a range of one kind as CELL_HASHES; in a dry run younger ones too, with WAITS."""
+    """Yield old cells of a range of one kind as CELL_HASHES, and in a dry run younger ones with WAITS."""
     flag = OLD[start[: len(layout.RUNS)]]
     columns = AGE_COLUMNS if start.startswith(ROW_KINDS) else ()
     for page in _chunks(table.scan(start, stop, columns=columns)):

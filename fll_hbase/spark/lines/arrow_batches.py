@@ -33,7 +33,7 @@ def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
 
 
 def map_rows(frame: DataFrame, read: ReadRows, ddl: str) -> DataFrame:
-    """Return a lazy frame of the rows that `read` makes from the rows of a partition, given by column name."""
+    """Return a lazy frame of the rows that `read` makes from a partition's rows, given by column name."""
     return frame.mapInArrow(partial(_map_rows, read=read, ddl=ddl), ddl)
 
 
@@ -51,5 +51,5 @@ def to_batch(rows: Sequence[Row], ddl: str) -> pa.RecordBatch:
 
 
 def arrow_schema(ddl: str) -> pa.Schema:
-    """Return the Arrow schema of DDL such as `run string, start_ms bigint`. Raises KeyError for other types."""
+    """Return the Arrow schema of DDL such as `run string, start_ms bigint`. Raises KeyError for others."""
     return pa.schema([(name, _TYPES[kind]) for name, kind in (column.split() for column in ddl.split(","))])

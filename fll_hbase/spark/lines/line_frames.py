@@ -11,8 +11,11 @@ from pyspark.sql import functions as f
 from fll_hbase.spark.lines.input_files import OPTIONS
 
 LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
-"""Columns of a line: its bytes, its file, and the offset in the file of the block that Spark read it from; its
-position, which grows from line to line within the block, with gaps; and the modification time of the file."""
+"""Columns of a line: its bytes, its file, its block and position, and the modification time of the file.
+
+The block is the offset in the file from which Spark read. The position is a number that grows from line to
+line within the block, with gaps.
+"""
 
 RUN_BYTES_MAX = 2**28
 """Bytes of one run's lines that are recorded in one call. Further documents are recorded as if sent later."""
@@ -38,7 +41,7 @@ FIRST_LINES = 1_000
 
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Read text files as lines: paths, globs, and directories with their subdirectories, in any compression."""
+    """Read text files as lines: paths, globs and directories with subdirectories, in any compression."""
     # By default Spark also splits at a lone carriage return, which the online path does not.
     text = spark.read.options(**OPTIONS, lineSep="\n").text(list(paths))
     return file_lines(text).withColumn(POSITION, f.monotonically_increasing_id())
@@ -151,7 +154,7 @@ def _with_members(lines: DataFrame) -> DataFrame:
 
 
 def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
-    """Add `line`, the number in the file from 1 on, to rejected lines. This counts all `lines` of each block."""
+    """Add `line`, the number in the file from 1 on, to rejected lines. Counts all `lines` of each block."""
     blocks = lines.groupBy(FILE, BLOCK).agg(f.count("*").alias("lines"), f.min(POSITION).alias("first"))
     # Spark splits large files into blocks and numbers lines within each: add the lines of earlier blocks.
     earlier = blocks.select(f.col(FILE), f.col(BLOCK).alias("earlier"), f.col("lines").alias("offset"))

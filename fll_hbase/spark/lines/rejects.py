@@ -80,7 +80,7 @@ def _split_uri(uri: str) -> tuple[str, str]:
 
 
 def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
-    """Return whether a file is below a directory, and not the directory itself; both are `_split_uri` pairs."""
+    """Return whether a file is below a directory, and not the directory itself. Takes `_split_uri` pairs."""
     # With the slash, so that `/data/rejects-old` is not below `/data/rejects`.
     return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
 
@@ -98,7 +98,7 @@ def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
 
 
 def refused_outcomes(lines: DataFrame, value: Column, fault: Column) -> DataFrame:
-    """Return lines that no worker gets as rejected OUTCOMES, with the value to show and the fault."""
+    """Return lines that are not sent to workers as rejected OUTCOMES, with the shown value and the fault."""
     return lines.select(
         f.lit(REJECTED).alias("outcome"),
         f.lit(1).cast("bigint").alias("count"),
