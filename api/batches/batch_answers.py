@@ -1,7 +1,7 @@
 """Batches of queries: each is answered like its own GET request, and all share the rows that they read.
 
-A query goes through the app like a request, with the headers of the batch, so that every check of a request
-also applies to a query (decision 35).
+A query goes through the app like a request, with the headers of the batch, so all checks of requests apply to
+it (decision 35).
 """
 
 from __future__ import annotations

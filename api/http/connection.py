@@ -64,8 +64,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     requests: list[RequestParser]
     request: RequestParser | None
-    # Bytes of its requests: memory of the arriving one, memory of the complete ones, bodies (in memory or in
-    # files) of all of them, body of the arriving one.
+    # Bytes of its requests: memory of the arriving one, memory of the complete ones, bodies of all of them
+    # (in memory or in files), body of the arriving one.
     sizes: tuple[int, int, int, int]
     will_close: bool
     connected: bool

@@ -294,8 +294,8 @@ class Dispatcher:
     def _following(self, now: float) -> tuple[Lane, Client] | None:
         """Return lane and client of the next request to begin, or None without a request or a free thread.
 
-        The client that runs the fewest requests of its kind is next; among equals, the one whose first
-        waiting request has the earliest deadline.
+        The client that runs the fewest requests of its kind is next. Among equals of a lane, the client whose
+        last turn is longest ago is next, and between lanes the earliest deadline decides.
         """
         candidates = [
             (lane, client) for lane in self._lanes if (client := self._first_client(lane, now)) is not None

@@ -165,7 +165,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             # waitress keeps the first part of the head, which is parsed now.
             self.header_plus = b""
         if self.completed:
-            # The body has arrived, so the client needs no 100; waitress would still expect to send it.
+            # The body is complete, so the client needs no 100. waitress would send it, and then read on.
             self.expect_continue = False
         if self.chunked and self.body_rcv is not None and not self.completed:
             receiver = self.body_rcv

@@ -79,8 +79,7 @@ class TlsSocket:
         with self._lock:
             # The client's own `close_notify` is not awaited. ValueError means that there was no handshake.
             with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, ValueError):
-                # Sends the alert `close_notify`, so that the client can tell that nobody truncated the
-                # answer.
+                # Sends the alert `close_notify`, which shows the client that the answer is complete.
                 self._socket.unwrap()
             self._socket.shutdown(direction)
 

@@ -15,8 +15,8 @@ KEYS_MAX = 10_000
 class TokenBuckets:
     """A bucket for each key, refilled by `per_second` up to `burst`. Threads may share them.
 
-    An amount larger than a bucket is allowed when the bucket is full, and leaves a debt. Otherwise it would
-    be refused for ever; the debt keeps the average.
+    An amount larger than a bucket, which would otherwise never be allowed, is allowed when the bucket is
+    full. It leaves a debt, which keeps the average.
     """
 
     def __init__(

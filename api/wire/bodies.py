@@ -24,8 +24,8 @@ NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
 def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
     """Return the whole body, decompressed.
 
-    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, and for gzip that expands by more
-    than `ratio_max`. Raises UnreadableDocument for broken gzip or a broken connection. Raises
+    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, and for gzip that expands more than
+    `ratio_max` times. Raises UnreadableDocument for broken gzip or a broken connection. Raises
     UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a Content-Encoding other than gzip.
     """
     body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
@@ -46,7 +46,7 @@ def read_lines(
 ) -> Iterator[InputLine]:
     """Yield the lines of the body that are not blank, decompressed, each with its number or an error.
 
-    A line may have `line_bytes_max` bytes, all lines together `bytes_max`; gzip may expand by `ratio_max`.
+    A line may have `line_bytes_max` bytes, all lines together `bytes_max`. gzip may expand `ratio_max` times.
     Raises TooLarge before the first line if Content-Length is above `bytes_max`. Raises UnsupportedMediaType
     for a Content-Type that is neither JSON nor NDJSON in UTF-8 or a Content-Encoding other than gzip.
     """

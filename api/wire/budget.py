@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RECEIVED, CLIENT_LEFT = "fll.received", "fll.client_left"
-"""Set by our server in the WSGI environment: when the request was complete, in monotonic seconds, and a
+"""Variables of our server in the WSGI environment: when the request was complete (monotonic seconds), and a
 function that returns whether its client has closed the connection. Other servers need not set them."""
 
 _READS = ("GET", "HEAD", "OPTIONS")

@@ -1,4 +1,4 @@
-"""Standard error: messages beside an answer, and errors, one line each with what to do next."""
+"""Standard error: messages that accompany an answer, and errors, one line each with what to do next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, LineageError
 from fll_hbase.runtime.escape import escape_control
 
-# 2 as click and other commands use it; 130 is 128 plus the number of SIGINT, as shells report it.
+# click and other commands also use 2. Shells report SIGINT as 130, which is 128 plus the number of the
+# signal.
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 PARTIAL = 3

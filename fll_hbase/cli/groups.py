@@ -80,7 +80,7 @@ class CommandGroup(click.Group):
         return {name: command for name, command in commands.items() if command is not None}
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin with `incomplete`, with summaries from the sections, without imports."""
+        """Return the commands that begin with `incomplete`, with the sections' summaries, without imports."""
         summaries = {name: text for section in self._sections.values() for name, text in section.items()}
         if not summaries or incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)

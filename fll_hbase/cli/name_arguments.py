@@ -48,7 +48,7 @@ class Reading:
 
 
 def dataset_readings(text: str) -> list[Reading]:
-    """Return every way to read `namespace/name`, the shortest namespace first; none without a `/` inside."""
+    """Return every way to read `namespace/name`, the shortest namespace first, if it has a `/` inside."""
     return [Reading(namespace, name) for namespace, name in _splits(text, "/")]
 
 
@@ -121,7 +121,7 @@ def advise_form(names: Sequence[str], form: str) -> str:
 
 
 def suggest(reading: Reading, client: Connection) -> list[Reading]:
-    """Return at most three recorded names that an unrecorded one may mean, the most similar first.
+    """Return up to three recorded names, most similar first, that an unrecorded reading may mean.
 
     A dataset may turn out to be a field, and the reverse. The search takes at most four reads of 1,000 names,
     and one read of one name for each of the first 64 `.` or `/` in the names.

@@ -354,7 +354,7 @@ class Target:
         return config.without_credentials(server or settings.store).replace("://***@", "://")
 
     def _server_of(self, settings: config.Settings) -> str | None:
-        """Return the URL of the server, or None for a store. Raises ConfigurationError for a bad FLL_SERVER."""
+        """Return the URL of the server, or None for a store. Raises ConfigurationError if it is invalid."""
         if self.server is not None or self.store is not None or not settings.server:
             return self.server
         if not settings.server.startswith(config.SERVER_SCHEMES):

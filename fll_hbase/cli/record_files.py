@@ -23,7 +23,7 @@ _STATEMENTS = (b"select", b"insert", b"create", b"merge", b"with", b"update", b"
 
 
 class DocumentFile(click.File):
-    """A file to read as bytes, or `-` for standard input. The error for a folder says what to give instead."""
+    """A file to read as bytes, `-` for standard input. The error for a folder says what to give instead."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Open the file. Raises BadParameter."""

@@ -115,7 +115,7 @@ def run_options(command: Command) -> Command:
         kind = SQL if sql else PIPELINE if pipeline else ""
         if not kind and is_sql(others["file"]):
             kind = SQL
-        # `namespace` stays among the others, because every `fll record` accepts it; only here it is required.
+        # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind, context)
         # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.

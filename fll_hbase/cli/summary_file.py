@@ -48,7 +48,7 @@ def write_summary(path: Path, members: Mapping[str, Any]) -> None:
 
 
 def print_summary(members: Mapping[str, Any], text: Callable[[], str], file: Path | None = None) -> None:
-    """Print the report of a job as text on a terminal, else as a line of JSON; also write JSON to `file`."""
+    """Print the report of a job as text on a terminal, else as a line of JSON, and write JSON to `file`."""
     click.echo(text() if sys.stdout.isatty() else json.dumps(members))
     if file:
         write_summary(file, members)

@@ -35,7 +35,7 @@ _UNITS = {
 }
 """Units of sums, with the words for each and a number of units. Months and years are given in days."""
 
-# A date in another form, and a time of day behind it.
+# A date in another form, and a time of day after it.
 _DATE = re.compile(r"(?P<date>[0-9][0-9/.-]+)(?P<rest>(?:[T ].*)?)", re.ASCII)
 _YEAR_FIRST = re.compile(r"([0-9]{4})([/.-])([0-9]{1,2})(?:\2([0-9]{1,2}))?", re.ASCII)
 _YEAR_LAST = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})", re.ASCII)
@@ -98,7 +98,7 @@ def _suggest_dates(text: str) -> Iterator[str]:
 
 
 def _suggest_sums(age: re.Match[str], typed: str) -> list[str]:
-    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means, if it is not a sum."""
+    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means, if it is not one."""
     for unit, (words, count) in _UNITS.items():
         if age["unit"] in words.split():
             number = int(age["count"]) * count

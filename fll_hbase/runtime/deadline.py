@@ -107,7 +107,7 @@ def seconds_left(longest: float) -> float:
     seconds = budget.deadline - time.monotonic()
     if seconds <= 0 or budget.is_cancelled():
         raise _over(budget)
-    # A wait of 0 means "do not wait" in some libraries and "wait for ever" in others.
+    # A wait of 0 means no wait in some libraries, and an endless wait in others.
     return min(longest, max(seconds, 0.001))
 
 

@@ -28,7 +28,7 @@ class FieldError:
 ERRORS_LISTED_MAX = 1_000
 """Errors or warnings of one document that are listed one by one. A last one counts the others."""
 
-# Bounds the time for an invalid document: up to this number, parsing its JSON is most of the work.
+# Bounds the time for an invalid document, so that parsing its JSON is most of the work.
 ERRORS_COUNTED_MAX = 10_000
 
 # A path or detail contains names in the document, and a hostile document may consist mostly of one name.
@@ -121,7 +121,7 @@ class LineageError(Exception):
 class InputError(LineageError):
     """Invalid input: correct every error in `errors` and send it again. Nothing was stored.
 
-    `errors` are bounded like an ErrorList: from 1,000 on, a last one represents the others.
+    `errors` are bounded like an ErrorList: beyond 1,000, a last one represents the others.
     """
 
     slug, title, status = "unreadable-document", "Unreadable document", HTTPStatus.BAD_REQUEST

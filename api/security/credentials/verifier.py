@@ -18,7 +18,7 @@ _NO_DIGEST = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A principal, and until when its credentials are valid: milliseconds since 1970, None for ever."""
+    """A principal, and until when its credentials are valid: epoch milliseconds, or None for no end."""
 
     principal: Principal
     until_ms: int | None

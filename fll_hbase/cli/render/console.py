@@ -50,7 +50,7 @@ def print_text(text: str) -> None:
 
 
 def print_json(body: Any) -> None:
-    """Print the body of an answer byte for byte as the API sends it, but escaped within JSON on a terminal."""
+    """Print the body of an answer byte for byte as the API sends it, escaped within JSON on a terminal."""
     # As bytes, because click writes them without the encoding of the terminal or pipe.
     encoded = msgspec.json.encode(body)
     if name_json.HIDDEN_MEMBER in encoded:

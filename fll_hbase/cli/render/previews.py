@@ -13,7 +13,7 @@ PAIRS_MAX = 20
 
 
 def preview_lines(preview: DocumentPreview, line: int) -> Iterator[str]:
-    """Yield a line for each run of the document that begins at `line`, and below it lines with its lineage."""
+    """Yield a line for each run of the document that begins at `line`, and below it its lineage."""
     if not preview.runs:
         yield f"line {line}: no lineage"
     for run in preview.runs:

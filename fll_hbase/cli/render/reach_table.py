@@ -32,7 +32,7 @@ _TITLES = {"backward": "What leads to {field}", "forward": "What {field} leads t
 
 
 def reach_table(body: ReachAnswer, query: Reach, window: WindowText) -> RenderableType:
-    """Render the edges, nearest to the field first, and below them, separately, edges that are not in order."""
+    """Render the edges, nearest to the field first, and separately below them edges that are not in order."""
     if not body.edges and not body.unknown:
         return empty_message(window)
     words = _TITLES if query.direction == "both" else (query.direction,)

@@ -40,7 +40,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a page that fits a width: lines that are always shown, and items of some lines between them."""
+    """A part of a page that fits a width: lines that are always shown, and items of lines between them."""
 
     head: Sequence[Line] = ()
     items: Sequence[Sequence[str]] = ()
@@ -223,7 +223,7 @@ def _items_within(block: Block, lines: int) -> int:
 
 
 def _fair_shares(needs: Sequence[int], room: int) -> list[int]:
-    """Return fair shares of the room, in the order of the needs: small needs are met, and none is exceeded."""
+    """Return fair shares of the room, in the order of the needs, without exceeding a need."""
     shares = [0] * len(needs)
     for index, number in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
         shares[number] = min(needs[number], room // (len(needs) - index))

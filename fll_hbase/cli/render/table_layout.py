@@ -43,8 +43,8 @@ CellText: TypeAlias = str | Moment
 class Column:
     """A column of a table.
 
-    On a terminal that is too narrow, columns with a number in `spare` are left out, the lowest number first,
-    and rows with equal `grouped` columns come below one heading. `short` is a title for narrow terminals.
+    A terminal that is too narrow omits columns with a number in `spare`, the lowest number first. Rows with
+    equal `grouped` columns come below one heading there. `short` is a title for narrow terminals.
     """
 
     title: str
@@ -207,7 +207,7 @@ def _without_constants(grid: _Grid) -> _Grid:
 
 
 def _widths(grid: _Grid, width: int) -> list[int] | None:
-    """Return widths of columns that fit a terminal, with the rest for sentences, or None if they do not fit."""
+    """Return widths of columns that fit a terminal, with the rest for sentences, or None if none fit."""
     least, most = [], []
     for number, column in enumerate(grid.columns):
         title = grid.title_width(column)

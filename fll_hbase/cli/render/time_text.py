@@ -66,7 +66,7 @@ def format_with_zone(milliseconds: int, zone: str) -> str:
 
 
 def format_minute(milliseconds: int, zone: str) -> str:
-    """Format a time to the minute, rounded down, without its zone, or in milliseconds beyond the year 9999."""
+    """Format a time to the minute, rounded down, without its zone; beyond the year 9999 in milliseconds."""
     return format_time(milliseconds // 60_000 * 60_000, ZoneInfo(zone)).removesuffix(":00")
 
 

@@ -80,8 +80,8 @@ def _start_between(
 ) -> ScanBounds:
     """Return the bounds with the window narrowed by a filter on `start` or `start_ms`, else unchanged.
 
-    They are also unchanged for a table without these columns. Both limits are inclusive and rounded outwards
-    to milliseconds. A limit that is None or not a time is ignored.
+    A table without these columns leaves the bounds unchanged, too. Both limits are inclusive and rounded
+    outwards to milliseconds. A limit that is None or not a time is ignored.
     """
     if table not in _TABLES_WITH_START or column not in (START, START_MS):
         return bounds

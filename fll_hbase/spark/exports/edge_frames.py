@@ -49,7 +49,7 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
 
     With a namespace, only edges with a source or destination in it are returned. Each content is read once.
     """
-    # Runs of one content have the same edges. `run` is an arbitrary one, to look the content up again.
+    # Runs of one content have the same edges. Any of their ids as `run` serves to look the content up again.
     contents = runs.groupBy("checksum").agg(
         f.count("*").alias("runs"),
         f.min("start_ms").alias("first_ms"),

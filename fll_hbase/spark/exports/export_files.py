@@ -22,7 +22,7 @@ SHUFFLE_BYTES_PER_FILE_BYTE = 4
 """Compressed bytes that Spark shuffles for each byte of Parquet (decision 0029)."""
 
 _ROW_BYTES = {"csv": 256, "openlineage": 2_048}
-"""Approximate bytes of a row of text, which decide after how many unshuffled rows a task begins a new file."""
+"""Approximate bytes of a row of text, from which the most rows of a file follow; text is not shuffled."""
 
 # By default Spark writes INT96, which other readers interpret as local time.
 _TIMESTAMPS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}

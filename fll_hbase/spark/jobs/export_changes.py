@@ -127,7 +127,7 @@ def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
         attempt=uuid.uuid4().hex,
         target=spec.target,
         since_ms=last.until_ms if last else 0,
-        # Commit records that this scan does not see have a later time than this: a commit takes at most half
+        # Commit records that this scan does not see have a later time than this. A commit takes at most half
         # the grace period, and clocks differ by less than the rest (docs/reference/row-keys.md).
         until_ms=max(time_ms - spec.settings.grace_ms, last.until_ms if last else 0),
         rows={},

@@ -222,7 +222,7 @@ def _candidates(spark: SparkSession, collection: Collection, prefixes: Sequence[
     """Return cells and rows with key prefixes that may be garbage, as GARBAGE, before the join with hashes.
 
     In the catalogue, candidates are the rows of all datasets in contents, with size 0, even if a row does not
-    exist: a dataset that loses references gets a horizon, whatever its age.
+    exist. A dataset that loses references gets a horizon, whatever its age.
     """
     scan = partial(range_scan.scan_ranges, spark, collection.settings, schema=GARBAGE)
     read = partial(_read_old_cells, until_ms=collection.until_ms)

@@ -38,7 +38,7 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
     """Replace the output in the directory by the `count` rejected lines of outcomes."""
     with directory.replacing() as url:
-        # Numbering counts the lines of every block, which would read all input again in vain.
+        # Only with rejects, because numbering counts the lines of every block and reads all input again.
         if count:
             rejected = line_frames.with_line_numbers(rejected_lines(outcomes), lines)
             _append_lines(rejected, url, count)

@@ -66,7 +66,7 @@ _FIELDS = pa.schema(
 class Target:
     """The store to record in, the namespace of documents without one, and the limit of rejects.
 
-    With `take_over`, a run replaces a run of another program with the same id; otherwise its line is
+    With `take_over`, a run replaces a run of another program with the same id. Without it, its line is
     rejected.
     """
 
@@ -131,7 +131,7 @@ def _ingest_runs(
 def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches of OUTCOMES in which lines with equal faults beyond EQUAL_FAULTS are one row, at the end.
 
-    That row has the number of these lines as `count`, and the place of the first one, without its value.
+    The row counts these lines in `count`, and has the place of the first one, without its value.
     After FAULTS_MAX different faults, each line with a new fault has its own row.
     """
     seen: Counter[tuple[str, ...]] = Counter()

@@ -13,7 +13,7 @@ PARTITIONS_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLag:
-    """Messages behind the end of the topics: the total, and by `topic/partition` for the furthest behind."""
+    """Messages that are not read yet: the total, and by `topic/partition` for the greatest lags."""
 
     total: int
     partitions: Mapping[str, int] = field(default_factory=dict)

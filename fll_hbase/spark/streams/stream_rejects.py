@@ -67,7 +67,7 @@ class BatchRejects:
         claim(spark, path, self._owner, parts=BATCH)
 
     def replace(self, number: int, rejected: DataFrame | None, *, count: int = 0) -> None:
-        """Replace the rejected lines of an earlier attempt at a batch by `count` located lines, or nothing."""
+        """Replace the rejected lines of an earlier attempt at a batch by `count` located lines, or none."""
         name = f"{BATCH}{number}"
         if rejected is None and not HadoopDirectory(self._spark, self._path).exists(name):
             return
