@@ -45,7 +45,7 @@ REQUESTS_MAX = 128
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 PROBE_SECONDS = 2.0
-"""How often a client that has stopped sending is probed: does it still accept an answer?"""
+"""How often a client that has stopped sending is probed for whether it still accepts an answer."""
 
 IDLE_SECONDS = 75.0
 """How long a connection may stay without a request, or its client without taking any of an answer."""
