@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 
-# Every `fll` command imports this package and only `serve` needs Flask, so Flask is imported on demand.
+# Every `fll` command imports this package, but only `serve` needs Flask, so Flask is imported on demand.
 def __getattr__(name: str) -> object:
     """Return `create_app`, imported on its first use (PEP 562). Raises AttributeError for any other name."""
     if name != "create_app":

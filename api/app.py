@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 Layer: TypeAlias = "Callable[[WSGIApplication], WSGIApplication]"
-"""Wraps an app in another one. It returns the app itself where its settings turn it off."""
+"""A function that wraps an app in another one, or returns the app itself if its settings turn it off."""
 
 _CONVERTERS = {
     "namespace": NamespaceConverter,
@@ -111,11 +111,11 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     """Create a WSGI app over an open store, by default with the defaults of all settings.
 
     The caller closes the store. The server must pass the raw path as RAW_URI or REQUEST_URI, as `fll serve`
-    does. Raises ConfigurationError for settings that are not valid and logs that cannot be opened.
+    does. Raises ConfigurationError for invalid settings and for logs that cannot be opened.
     """
     settings = settings or Settings()
     import_sources()
-    # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.
+    # For a static folder Flask would add a route of its own, which is not in the OpenAPI document.
     app = Flask(__name__, static_folder=None)
     # `//` is an empty name, which is a 400; werkzeug would redirect to a path without that segment.
     app.url_map.merge_slashes = False
@@ -152,9 +152,9 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 
 
 def create_metrics_app(settings: Settings) -> WSGIApplication:
-    """Create the app of the listener of metrics: `/metrics` alone, for whoever reaches FLL_METRICS_HOST.
+    """Create the app of the listener of metrics: only `/metrics`, for anyone who reaches FLL_METRICS_HOST.
 
-    With FLL_METRICS_TOKEN it needs that token.
+    If FLL_METRICS_TOKEN is set, the app requires that token.
     """
     app = Flask(__name__, static_folder=None)
     app.config["FLL_RETRY_AFTER_SECONDS"] = settings.retry_after_seconds
@@ -171,12 +171,12 @@ def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
     return (
         lambda inner: behind_proxies(inner, settings.proxies),
         lambda inner: with_cross_origin(inner, settings),
-        # Outside of authentication, whose wait on the store it bounds.
+        # Outside of authentication, because it bounds the wait of authentication for the store.
         lambda inner: RequestBudget(inner, seconds=settings.request_seconds),
         lambda inner: with_authentication(inner, store.access, settings),
         lambda inner: with_limits(inner, settings),
         lambda inner: ActivityMiddleware(inner, app.extensions["fll-activity"]),
-        # Inside of the time of a request, which its wait takes.
+        # Inside RequestBudget, because waiting for room takes time of the request.
         lambda inner: LargeBodies(inner, settings),
         lambda inner: DirectRoutes(inner, views, settings),
         # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
@@ -196,7 +196,7 @@ def _create_api(app: Flask) -> DescribedApi:
     """Register the converters of path parameters and all blueprints on the app; return its described API."""
     api = DescribedApi(app, components=_COMPONENTS)
     for converter in _CONVERTERS.values():
-        # The default argument binds this converter; a closure would see the last one.
+        # The default argument binds this converter, while a closure would see the last one.
         api.register_converter(converter, lambda _, converter=converter: converter.schema())
     for blueprint in _BLUEPRINTS:
         api.register_blueprint(blueprint)

@@ -13,7 +13,8 @@ from fll_hbase.runtime.errors import ConfigurationError
 __all__ = ["main"]
 
 
-# Added to the group here and not in fll_hbase.cli: imports go down only, and `api` is the top layer.
+# Added to the group here instead of in fll_hbase.cli, because imports only go down and `api` is the top
+# layer.
 @main.command(
     epilog="""\b
 Example:
@@ -42,7 +43,7 @@ def serve(
     allow_unauthenticated: bool,
 ) -> None:
     """Serve the REST API, with its documentation at /docs, until interrupted."""
-    # Imported on demand: Flask and gunicorn would slow the start of every other command, and are an extra.
+    # Imported on demand: Flask and gunicorn are an extra, and would slow the start of every other command.
     try:
         from fll_hbase.tables import is_read_only
 

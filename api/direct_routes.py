@@ -1,7 +1,7 @@
-"""The busiest requests, answered without Flask's routing, hooks and schemas: these cost as much as the store.
+"""The busiest requests, answered without Flask's routing, hooks and schemas, which take as long as the store.
 
-A request is plain if its method, path, parameters and headers are those below, in the forms that clients
-send; any other goes the long way, through the Flask app. Both ways use the same functions of the routes, and
+A request is plain if its method, path, parameters and headers have the forms below, which clients usually
+send. All other requests go through the Flask app. Both ways use the same functions of the routes, and
 tests/api/test_direct_routes.py compares their answers to random requests (decision 25).
 """
 
@@ -38,7 +38,7 @@ from .wire.problems import InvalidName
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-# Of these characters the raw path needs no escapes, see `RawPath`.
+# Characters that `RawPath` would leave as they are.
 _NAME = r"([A-Za-z0-9%:@!$&'()*+,;=._~-]+)"
 _DOCUMENT = re.compile(rf"/v3/namespaces/{_NAME}/lineage", re.ASCII)
 _LINEAGE = re.compile(re.sub(r"{\w+}", lambda _: _NAME, Lineage.path), re.ASCII)
@@ -48,7 +48,7 @@ _LEVELS = {str(level): level for level in range(1, 10)}
 
 
 def _plain_values(parameter: Parameter) -> dict[str, Any] | None:
-    """Return the values of a parameter by the texts that are plain, or None for a time."""
+    """Return the values of a parameter by their plain texts, or None for a time."""
     match parameter.kind:
         case Kind.TIME:
             return None
@@ -71,7 +71,7 @@ _Answer = Callable[[], Response]
 
 
 class _NotPlain(Exception):
-    """Raised for a request that has to go the long way."""
+    """The request is not plain and must go through the Flask app."""
 
 
 class DirectRoutes:
@@ -86,7 +86,8 @@ class DirectRoutes:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             answer = self._answer(environ)
-        # Errors of names, parameters and documents, too: the long way lists all of a request.
+        # Flask also handles errors of names, parameters and documents, because it lists all errors of a
+        # request.
         except (_NotPlain, LineageError, InvalidName):
             return self._app(environ, start_response)
         request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
@@ -98,19 +99,19 @@ class DirectRoutes:
         response = responses.finish(response, environ, request_id)
         if response.status_code == HTTPStatus.NOT_MODIFIED:
             return response(environ, start_response)
-        # Complete: what werkzeug would look for is a relative address, a HEAD request or a missing length.
+        # The response is complete. werkzeug would only look for a relative address, HEAD or a missing length.
         start_response(response.status, response.headers.to_wsgi_list())
         return [response.get_data()]
 
     def _answer(self, environ: WSGIEnvironment) -> _Answer:
-        """Return a function that answers the request. Raises _NotPlain for other routes, and its errors."""
+        """Return a function that answers the request. Raises _NotPlain, or the errors of the request."""
         path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
         view = self._views.select(environ)
         if environ["REQUEST_METHOD"] == "GET" and (match := _LINEAGE.fullmatch(path)):
             lineage = _lineage(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2]), query)
             now_ms = clock.now_ms()
-            # Times that are not possible go the long way.
+            # Check the window here, so that Flask reports invalid times.
             lineage.window(now_ms)
             environ[ROUTE] = Lineage.path
             if self._settings.audit_log:
@@ -128,7 +129,7 @@ class DirectRoutes:
         raise _NotPlain
 
     def _check_headers(self, environ: WSGIEnvironment) -> None:
-        """Raise _NotPlain for a host that may be foreign, a browser's request or an app that is mounted."""
+        """Raise _NotPlain for a host that may be foreign, a browser's request or a mounted app."""
         host = environ.get("HTTP_HOST", "")
         is_allowed = self._hosts.is_any or not host or self._hosts.allows(host)
         is_browser = "HTTP_ORIGIN" in environ or "HTTP_SEC_FETCH_SITE" in environ
@@ -140,7 +141,7 @@ class DirectRoutes:
     ) -> ParsedDocument:
         """Read the document of a request: an event without a namespace, a native document with one.
 
-        Raises _NotPlain for a request that Flask must handle, the errors of the document otherwise.
+        Raises _NotPlain for a request that Flask must handle, or the errors of the document.
         """
         length = environ.get("CONTENT_LENGTH") or ""
         is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and _LENGTH.fullmatch(length)
@@ -150,7 +151,7 @@ class DirectRoutes:
             raise _NotPlain
         require(environ, Role.RECORDER, namespace)
         raw = environ["wsgi.input"].read(int(length))
-        # The long way reads it once more.
+        # Keep the body, because Flask reads it again if it must handle the request.
         environ["wsgi.input"] = BytesIO(raw)
         document_format = _EVENT if namespace is None else _NATIVE
         return reader.read(raw, document_format, namespace=namespace, now_ms=clock.now_ms())

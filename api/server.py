@@ -46,24 +46,24 @@ _log = logging.getLogger(__name__)
 def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     """Serve until interrupted; call `on_ready` when the store has answered and the address is free.
 
-    Raises ConfigurationError, StoreUnavailable, or LineageError for an address in use, before it listens.
+    Before listening, it raises ConfigurationError, StoreUnavailable, or LineageError for an address in use.
     """
     require_authentication(settings)
-    # Before any process is started: each would end with the same error.
+    # Before any process starts, because each would end with the same error.
     name_rules.parse_rules(settings.name_rules, settings.namespace_rules)
     allowed_origins(settings)
     tls_context(settings)
     otel.span_exporter(os.environ)
     for name in ("access_log", "audit_log"):
-        # Opened again by each process; here, so that a file that cannot be opened is reported at once.
+        # Each process opens its own. Opening it here reports a file that cannot be opened at once.
         opened = open_log(getattr(settings, name), setting=f"FLL_{name.upper()}")
         if opened is not None:
             opened.close()
-    # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
+    # Closed before gunicorn forks, because processes must not share connections and SQLite handles.
     with closing(open_store(settings)) as store:
         store.ready()
     _check_addresses(settings)
-    # Not before: a server that does not start reports one error, without the warnings that led to it.
+    # Only now, so that a server that does not start reports one error, without the warnings before it.
     logs.configure(settings.log_level)
     on_ready()
     if is_readable_by_others(settings.store):
@@ -73,9 +73,9 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
 
 
 def _check_addresses(settings: Settings) -> None:
-    """Raise LineageError unless a server can listen on its address, and on that of metrics at the same time.
+    """Raise LineageError unless the server can listen on its address and the metrics address at once.
 
-    The ports stay free.
+    Both ports are free afterwards.
     """
     with _listening(settings.host, settings.port):
         if settings.metrics_host:
@@ -83,12 +83,12 @@ def _check_addresses(settings: Settings) -> None:
 
 
 def _listening(host: str, port: int, *, name: str = "") -> socket.socket:
-    """Return a socket that listens on an address; raise LineageError where none can.
+    """Return a socket that listens on an address, or raise LineageError if none can.
 
-    `name` is what the names of its settings begin with.
+    `name` is the prefix of the names of its settings.
     """
-    # gunicorn would log the error and retry for five seconds before it gives up. The family is not that of
-    # the first address of a name: for localhost gunicorn listens on 127.0.0.1 in any case.
+    # gunicorn would log the error and retry for five seconds before it gives up. The family does not depend
+    # on how a name resolves: for localhost, gunicorn always listens on 127.0.0.1.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -111,7 +111,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, settings: Settings, metrics: Path) -> None:
         self.settings = settings
         self._metrics = metrics
-        # Before the workers are forked, which share it.
+        # Created before the workers are forked, because they share it.
         self.loads = WorkerLoads()
         super().__init__()
 
@@ -124,7 +124,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
             "worker_class": HttpWorker,
             "graceful_timeout": 30,
-            # It bounds the silence of an event loop, not the time of a request.
+            # Limits how long an event loop may be silent, not the time of a request.
             "timeout": 60,
             "loglevel": settings.log_level,
             "logger_class": _GunicornLogger,
@@ -132,7 +132,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "pre_fork": _assign_slot,
             "post_fork": lambda _, worker: exporter.use_slot(worker.slot),
             "child_exit": self._note_exit,
-            # All servers of a user would share one path, and its thread would have to stop for every fork.
+            # All servers of a user would share one socket, and its thread would have to stop for every fork.
             "control_socket_disable": True,
         }
         for name, value in options.items():
@@ -152,13 +152,13 @@ class _Server(BaseApplication):  # type: ignore[misc]
         """Count and log the end of a worker; gunicorn calls this. An OSError is only logged."""
         self.loads.remove(worker.slot)
         try:
-            # Without listeners the server is stopping.
+            # A server without listeners is stopping.
             if arbiter.LISTENERS:
                 _log.warning("worker process %s ended, another one starts", worker.pid)
                 exporter.connect()
                 exporter.WORKER_EXITS.add()
             exporter.free_slot(self._metrics, worker.slot)
-        # gunicorn would stop for a disk that is full.
+        # gunicorn would stop if the disk is full.
         except OSError as error:
             _log.error("the end of a worker process cannot be counted: %s", error)
 

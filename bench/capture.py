@@ -67,7 +67,7 @@ def _measure(folder: Path, url: str) -> dict[str, list[Cost]]:
     costs: dict[str, list[Cost]] = {kind: [] for kind in kinds}
     for number in range(ROUNDS):
         first = number % len(kinds)
-        # What runs before a job changes its cost: caches of the machine, events that the server still stores.
+        # Earlier jobs influence a job: caches of the machine are warm, and the server still stores events.
         for kind in [*kinds, *kinds][first : first + len(kinds)]:
             settings, environment = kinds[kind]
             home = folder / f"{kind}{number}"
@@ -106,7 +106,7 @@ def _agent(url: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def _run(home: Path, settings: Mapping[str, str], environment: Mapping[str, str]) -> Cost:
     """Run the job to its end; return its cost."""
-    # spark-submit, whose JVM waits for Python: the CPU of both is then that of one child.
+    # With spark-submit, the JVM waits for Python, so the CPU of both counts for one child process.
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     confs = [word for item in {**SETTINGS, **settings}.items() for word in ("--conf", "=".join(item))]
     command = [str(submit), "--master", "local[2]", *confs, str(JOB), str(home), str(WRITES)]

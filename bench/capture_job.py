@@ -1,4 +1,4 @@
-"""The job whose cost with capture is measured: `capture_job.py DIR WRITES`; it knows nothing of lineage."""
+"""The job whose cost with capture is measured, unaware of lineage: `capture_job.py DIR WRITES`."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _timed(action: Any) -> tuple[float, Any]:
 
 
 def _as_write(text: str) -> bytes:
-    """Return the line of a query as that of a write to a path."""
+    """Return the line of a query, changed to a write to a path."""
     line = json.loads(text)
     nodes, datasets = line["plan"]["nodes"], line["datasets"]
     members = {"target": len(datasets), "query": {"node": len(nodes) - 1}}

@@ -41,7 +41,7 @@ Request = tuple[str, str, bytes]
 """Method, path with query, and body."""
 
 Stage = tuple[Callable[[Sequence[Request]], None], Callable[[], float]]
-"""What sends requests, and a clock of the CPU that it uses, in seconds."""
+"""A function that sends requests, and a clock of the CPU seconds that they use."""
 
 
 def bench(sizes: Sequence[int]) -> None:

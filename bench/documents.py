@@ -12,7 +12,7 @@ CONTENTS = 3
 NAMESPACE = "bench"
 SOURCE, DESTINATION = "orders_raw", "orders"
 RARE_DAY, RARE_UNTIL_MS = 5, DAY_MS // 3
-"""A content of the first hours of one day only: that of the adversarial window."""
+"""Day and end of the content of the adversarial window, which occurs only in the first hours of that day."""
 
 
 def generate(count: int) -> Iterator[bytes]:

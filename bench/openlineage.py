@@ -72,7 +72,7 @@ def _print_singles(seconds: Sequence[float], elapsed: float, repeated: int) -> N
 def _daily(store: str, events: Sequence[Any], runs: int) -> None:
     """Store runs of a job that sends four events of 6 kB a day, always with the same lineage.
 
-    Each event is a request of its own, from several clients, each of which sends its runs one after another.
+    Each event is a separate request. Several clients send their runs one after another.
     """
     server = Server(store)
     try:

@@ -41,9 +41,9 @@ GROWTH_MAX = 2
 
 @dataclass(frozen=True, slots=True)
 class Competitors:
-    """The store and the tables made by hand after the same runs, and the contents of these.
+    """The store and the tables made by hand after the same runs, and the contents of the runs.
 
-    The tables are asked with SQL alone, and by a process that keeps the graph of fields in memory.
+    The tables are queried with SQL alone, and by a process that keeps the graph of fields in memory.
     """
 
     url: str
@@ -78,10 +78,10 @@ def bench(sizes: Sequence[int]) -> None:
 def record_into_both(
     workload: Workload, size: int, folder: Path, *, url: str = "", sealed: bool = True
 ) -> Iterator[Competitors]:
-    """Record `size` runs of a workload into both; they are closed at the end of the context.
+    """Record `size` runs of a workload into both, and close them at the end of the context.
 
-    The store is that of `url`, in SQLite without one. With `sealed` the days of the runs are sealed, as they
-    are some hours later.
+    Without `url`, the store is in SQLite. With `sealed`, the days of the runs are sealed, as happens some
+    hours later in practice.
     """
     url = url or f"sqlite:///{folder / 'store.db'}"
     with (
@@ -125,7 +125,7 @@ def compare(competitors: Competitors, kind: Kind, questions: Sequence[Question])
 
 
 def _measure(competitors: Competitors, kind: Kind, workload: Workload, size: int) -> float:
-    """Print the times of one kind of question; return that of the store in ms. Raises DifferentAnswers."""
+    """Print the times of one kind of question; return the store's time in ms. Raises DifferentAnswers."""
     questions = kind.questions(workload, competitors.contents, QUESTIONS)
     rows = compare(competitors, kind, questions)
     label = f"{kind.name}, {size:,} runs"

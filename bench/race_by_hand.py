@@ -120,7 +120,7 @@ class ByHand:
         self._tables = Tables(connection, caches=caches_graph)
 
     def reach(self, field: DatasetField, window: Window, *, level: int, causal: bool) -> ReachRows:
-        """Return the fields that lead to a field, with their edges and the runs of these."""
+        """Return the fields that lead to a field, with their edges and the runs of the edges."""
         walk = Walk(self._tables, WalkQuery(*self._find(field), window, backward=True, causal=causal), {})
         walk.run(level)
         name = self._tables.name
@@ -147,7 +147,7 @@ class ByHand:
         return ConsumptionRows(runs, _programs(runs), derived, number in walk.dropped)
 
     def derivations(self, field: DatasetField, window: Window) -> list[WayRow]:
-        """Return the ways in which a field was made, that of the newest run first."""
+        """Return the ways in which a field was produced, beginning with the newest run."""
         ways: dict[str, WayRow] = {}
         oldest: dict[str, int] = {}
         bounds = self._find(field)[0], window.start_ms, window.stop_ms
@@ -195,7 +195,7 @@ class ByHand:
         for near, edges in walk.edges.items():
             name = self._tables.name(near)
             for field, edge in edges.items():
-                # Of two that ran last that with more runs, and then the last by name.
+                # Ties are broken by the number of runs, and then by the name.
                 ranked = edge.span.last_ms, edge.span.runs, name, edge.span
                 last[field] = max(ranked, last.get(field, ranked))
         return {field: span for field, (*_, span) in last.items()}

@@ -1,7 +1,7 @@
 """Questions of the race: how the store and the tables made by hand are asked, and when answers are equal.
 
-Answers are compared part by part: of derivations their operations, how many runs used them, and the newest
-and the oldest of these. Left out are the paths of reports, since of several shortest ones each is right.
+Answers are compared part by part. For derivations, these are their operations, the number of runs, and the
+newest and oldest run. Paths of reports are left out, since any of several shortest paths is right.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DifferentAnswers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a field, or about its dataset if it is `*`; `base` is the window to compare with."""
+    """A question about a field, or about its dataset for the field `*`. `base` is the compared window."""
 
     field: DatasetField
     window: Window
@@ -58,9 +58,9 @@ class Question:
 class Kind:
     """A kind of question: how it is asked of both, and how their answers are compared.
 
-    The answer of the store may take `ratio_max` times as long as that of the tables. `path` is that of the
-    request over HTTP. Questions are about fields of some namespaces that are read (`is_source`) or written,
-    or about the datasets of these (`is_dataset`).
+    The store's answer may take `ratio_max` times as long as the tables' answer. `path` returns the path of
+    the HTTP request. Questions are about fields of some namespaces that are read (`is_source`) or written, or
+    about their datasets (`is_dataset`).
     """
 
     name: str

@@ -120,7 +120,7 @@ class Recorder:
         )
 
     def _add_edges(self, number: int, info: FieldLineageInfo) -> None:
-        """Add the edges of a content; one that is direct and indirect is direct."""
+        """Add the edges of a content. An edge that is direct and indirect counts as direct."""
         edges: dict[tuple[int, int], bool] = {}
         dropped = set()
         for edge in field_relations.iter_edges(info.field_map):

@@ -123,14 +123,14 @@ class Tables:
 
 @dataclass(slots=True)
 class Edge:
-    """Whether an edge is direct in any content, and the runs of all."""
+    """An edge: `direct` if it is direct in any content, and `span` for the runs of all contents."""
 
     direct: bool
     span: Span
 
 
 class WalkQuery(NamedTuple):
-    """The field to start at and its dataset; the other members are those of `ReachQuery`."""
+    """The field to start at and its dataset. The other members are the same as in `ReachQuery`."""
 
     field: int
     dataset: int
@@ -186,14 +186,14 @@ class Walk:
         return path[::-1]
 
     def _expand(self, dataset: int, bound: int, fields: list[int]) -> None:
-        """Add the edges of fields within a bound, unless they were added within a greater one."""
+        """Add the edges of fields within a bound, unless they were added within a greater bound."""
         backward = self._query.backward
         contents = self._contents(dataset, bound)
         edges = [self._tables.edges(content, dataset, backward=backward) for content, _ in contents]
         star = self._tables.whole_dataset(dataset)
         is_star = not backward and star in fields
         if backward:
-            # What influences the dataset as a whole stands before each of its fields.
+            # Influences on the dataset as a whole also lead to each of its fields.
             self.hops.setdefault(star, self._level - 1)
             fields.append(star)
         else:

@@ -1,4 +1,4 @@
-"""Field reach through layers of datasets, each field of which is made of fields of the layer before."""
+"""Field reach through layers of datasets, whose fields are produced from fields of the layer before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fll_hbase.store.query_parameters import ReachQuery
 
 WIDTH, FIELDS, DAYS, QUERIES, BATCH_RUNS = 20, 20, 30, 5, 2_000
 GRAPHS = ((6, 2), (12, 3))
-"""Layers, and how many fields each field is made of."""
+"""Layers, and from how many fields each field is produced."""
 REPEATS = (10, DAYS, 100, 400)
 """How often each dataset is written in the window. With fewer runs than days, fewer days are read."""
 WINDOW = Window(FIRST_DAY_MS, FIRST_DAY_MS + DAYS * DAY_MS)

@@ -69,7 +69,7 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """Seconds from the session to the end: with the start of workers, without that of the JVM."""
+        """Seconds from the session to the end, with the start of workers but not of the JVM."""
         return self.report["seconds"]
 
 
@@ -125,7 +125,7 @@ def _with_repeated_run(size: int) -> Iterator[bytes]:
 
 
 def _startup_seconds(cores: int) -> float:
-    """Seconds of a load of one run a file, nearly all of which every load takes."""
+    """Return the seconds of a load of one run a file, which are nearly a constant part of every load."""
     with tempfile.TemporaryDirectory() as folder:
         source = _write_files(Path(folder, "runs"), documents.generate(FILES), size=FILES)
         return _run_load(source, f"sqlite:///{folder}/startup.db", cores=cores).seconds
@@ -236,7 +236,7 @@ def _hbase_cluster(data: Path) -> Iterator[Hbase]:
 
 
 def _gateway_urls(url: str) -> list[str]:
-    """URLs of the table for each gateway; they listen on consecutive ports."""
+    """Return the URL of the table at each gateway. Gateways listen on consecutive ports."""
     (gateway,), table = parse_url(url)
     return [f"{SCHEME}{gateway.host}:{gateway.port + number}/{table}" for number in range(CORES)]
 
@@ -311,7 +311,7 @@ def _count_range(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int,
 
 
 def _spread(size: int, tenths: int) -> Iterator[bytes]:
-    """Documents of which `tenths` tenths write one dataset, the others one of a hundred."""
+    """Yield documents: `tenths` tenths write one dataset, and the others one of a hundred."""
     for number, line in enumerate(documents.generate(size)):
         if number % 10 < tenths:
             yield line

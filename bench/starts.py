@@ -1,4 +1,4 @@
-"""CPU of starts: of commands, clients and the server, over that of `import click`, all taking turns."""
+"""CPU of the starts of commands, clients and the server, relative to `import click`, all taking turns."""
 
 from __future__ import annotations
 

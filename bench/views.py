@@ -32,7 +32,7 @@ QUESTIONS = {
 
 
 def bench(sizes: Sequence[int]) -> None:
-    """Measure a principal that sees everything, and one that sees the dataset but none of its sources.
+    """Measure a principal that sees everything, and one that sees the dataset but not its sources.
 
     The sizes of histories do not matter here.
     """

@@ -37,7 +37,7 @@ def bench(sizes: Sequence[int]) -> None:
         times = {size: _measure(size, Path(folder) / f"{size}.db") for size in sizes[:2]}
     fewest, most = (times[size] for size in sizes[:2])
     for title in fewest:
-        # A history reads each day with runs: the smaller size has fewer of these.
+        # A history reads each day with runs, and the smaller size has fewer such days.
         target = "" if title.startswith("history") else "below 1.5"
         print_figure(f"{title}, 10 times the runs", most[title] / fewest[title], "x", target=target)
 
@@ -109,7 +109,7 @@ def _runs(size: int, prefix: str = "run") -> Iterator[RecordedRun]:
 
 
 def _content(layer: int, column: int, release: int) -> FieldLineageInfo:
-    """Return a release of a program: it reads two datasets of its layer and writes one of the next."""
+    """Return a release of a program that reads two datasets of its layer and writes one of the next."""
     sources = [_dataset(layer, column), _dataset(layer, (column + 1) % WIDTH)]
     operations: list[Operation] = [
         Read(f"read {number} of release {release}", "", source, "", (Field("x"),))

@@ -1,4 +1,4 @@
-"""Print the test files and folders of an area, or of what the working tree changes.
+"""Print the test files and folders of an area, or of the changes in the working tree.
 
     python tools/areas.py store    tests of fll_hbase/store
     python tools/areas.py          tests of what differs from the last commit, untracked files included

@@ -1,4 +1,4 @@
-"""Render the Helm chart into docker/kubernetes, or check that what is there is what the chart renders.
+"""Render the Helm chart into docker/kubernetes, or check that the files there match the chart.
 
     python tools/helm_chart.py render --helm helm    writes docker/kubernetes/lineage*.yaml
     python tools/helm_chart.py check --helm helm     lints, compares, and validates every manifest
@@ -46,7 +46,7 @@ REFUSED = {
 
 
 def sources_digest() -> str:
-    """Return a digest of all files that the rendered manifests are made from."""
+    """Return a digest of all source files of the rendered manifests."""
     digest = sha256()
     for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
@@ -64,7 +64,7 @@ def header(name: str) -> str:
 
 def template(name: str, *options: str) -> list[str]:
     """Return the arguments of Helm that render a release for the oldest version of Kubernetes."""
-    # Stated, since a Helm that Go has installed assumes an older one.
+    # Explicit, since a Helm that Go has installed assumes an older version of Kubernetes.
     return ["template", name, str(CHART), "--kube-version", VERSIONS[0], *options]
 
 

@@ -4,8 +4,8 @@
     python tools/house.py --list             also print each violation as file:line
     python tools/house.py --list PATH ...    only those below paths such as fll_hbase/store
 
-`tools/prose.py` measures the prose, by the same options. `docs/develop/contributing.md` says what the rules
-are for.
+`tools/prose.py` measures the prose, with the same options. `docs/develop/contributing.md` gives the reasons
+for the rules.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EXTERNAL = _words("after before how nothing side")
 """Allowed as attributes and keyword arguments, since other libraries have them: `Join.side`, `how="left"`."""
 
 ESCAPED = _words("bool hash id list repr_html repr_svg type").union(keyword.kwlist)
-"""What may have a trailing underscore: names of Python, and methods that notebooks call."""
+"""Names that may have a trailing underscore: names of Python, and methods that notebooks call."""
 
 QUESTIONS = _words("Are Can Do Does Is What Which Who Whose Why")
 QUESTIONS_OF_MODULES = QUESTIONS | _words("How When Where Whether")
@@ -69,7 +69,7 @@ MIRRORS = {
     "support": "tests/support",
     "tools": "tools",
 }
-"""Where the subjects of a folder of tests are; those of all others are in `fll_hbase`."""
+"""Folders of tests, and where their subjects are. The subjects of all other folders are in `fll_hbase`."""
 
 ROUTES = ("api", "routes")
 """The folder whose tests may be named after a query, too: its route is made from it."""
@@ -191,7 +191,7 @@ def complexity(function: Function) -> int:
 
 
 def _is_default(node: ast.AST) -> bool:
-    """Return whether a node is `case _`, which is no branch."""
+    """Return whether a node is `case _`, which does not count as a branch."""
     return isinstance(node, ast.match_case) and node.guard is None and ast.unparse(node.pattern) == "_"
 
 

@@ -8,7 +8,7 @@ from fll_hbase.tables import open_table
 
 
 def main() -> None:
-    """Ask an app over an empty store for its document, without a server."""
+    """Print the OpenAPI document of an app over an empty store, without a server."""
     table = open_table("sqlite:///:memory:")
     try:
         print(create_app(LineageStore(table)).test_client().get("/openapi.json").text)

@@ -45,7 +45,7 @@ def _commands_page() -> Iterator[str]:
 
 
 def _command(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
-    """Yield the section of a command, and those of the commands of a group."""
+    """Yield the section of a command, and for a group the sections of its commands."""
     context = click.Context(command, parent=parent, info_name=name, **command.context_settings)
     yield f"### {context.command_path}\n"
     yield f"```sh\n{context.get_usage().removeprefix('Usage: ')}\n```\n"
@@ -154,7 +154,7 @@ def _python_page() -> Iterator[str]:
 
 
 def _queries() -> Iterator[tuple[str, type]]:
-    """Yield the methods of a client that ask a query, with the query's class."""
+    """Yield the methods of a client that send a query, with the query's class."""
     for name, member in vars(Connection).items():
         query = getattr(member, "_query", None)
         if query is not None:
@@ -170,7 +170,7 @@ def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str
 
 
 def _plain(text: str) -> str:
-    """Return text as one line of Markdown in which no cell of a table ends."""
+    """Return text as one line of Markdown that does not break a cell of a table."""
     line = " ".join(text.split())
     return re.sub(r"`[^`]*`|[<>|]", lambda match: _escaped(match[0]), line)
 
@@ -178,7 +178,7 @@ def _plain(text: str) -> str:
 def _escaped(text: str) -> str:
     if not text.startswith("`"):
         return "\\" + text
-    # A pipe in code ends a cell, too; with a backslash, not every renderer leaves that out.
+    # A pipe in code also ends a cell. Some renderers would show a backslash before it.
     return text if "|" not in text else f"<code>{html.escape(text[1:-1]).replace('|', '&#124;')}</code>"
 
 

@@ -1,7 +1,7 @@
-"""Batches of queries: each is answered as its own GET request would be, and all share what they read.
+"""Batches of queries: each is answered like its own GET request, and all share the rows that they read.
 
-A query goes through the app like a request, with the headers of the batch, so that every check of a
-request is one of a query, too (decision 35).
+A query goes through the app like a request, with the headers of the batch, so all checks of requests apply to
+it (decision 35).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 ANSWER_BYTES_MAX = 2**26
-"""64 MiB of answers, beyond which further queries are not asked; the first may have more."""
+"""Size of answers (64 MiB) from which on further queries are refused. A single answer may exceed it."""
 
 ANSWER_HEADERS = (
     "Link",
@@ -54,10 +54,10 @@ ANSWER_HEADERS = (
     "Retained-From",
     "Retry-After",
 )
-"""Headers about an answer, which are listed with it."""
+"""Headers that describe an answer and are listed with it."""
 
 _PREFIX = "/v3/"
-# Of the batch alone: its body, what it accepts, and its conditions.
+# Variables that apply to the batch itself, not to its queries: body, accepted types and conditions.
 _BATCH_VARIABLES = (
     *("CONTENT_", "HTTP_CONTENT_", "HTTP_TRANSFER_", "HTTP_ACCEPT", "HTTP_IF_", "HTTP_RANGE"),
     *("wsgi.input", "werkzeug."),
@@ -91,12 +91,12 @@ def parse_batch(raw: bytes) -> Batch:
 def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
     """Return the answers of a batch, in order; equal queries are answered once.
 
-    At the deadline, and beyond ANSWER_BYTES_MAX, the remaining ones are answered with a problem.
+    After the deadline, or beyond ANSWER_BYTES_MAX, the remaining queries are answered with a problem.
     """
     asker = _Asker(app, request.environ, clock_ms=now_ms())
     paths = list(dict.fromkeys(query.path for query in batch.queries))
     with shared_reads.shared():
-        # Each query reads again what could not be read here, and answers with its own error.
+        # Ignore failures, because each query repeats its reads and answers with its own error.
         with suppress(LineageError):
             reads = [asker.first_reads(path) for path in paths]
             store.read_ahead(
@@ -109,7 +109,7 @@ def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
 
 
 class _Asker:
-    """Asks the app queries in place of a client, until a bound of the batch; `truncated_by` names it."""
+    """Sends queries to the app in place of a client, until a limit of the batch, named by `truncated_by`."""
 
     def __init__(self, app: Flask, environ: WSGIEnvironment, *, clock_ms: int) -> None:
         """Ask with the environment of the batch's request, and `clock_ms` as the `now` of every query."""
@@ -121,18 +121,18 @@ class _Asker:
         self._answers: dict[str, _Answer] = {}
 
     def first_reads(self, path: str) -> FirstReads:
-        """Return the windows that a query reads first, or none for one that is invalid."""
+        """Return the windows that a query reads first, or no windows for an invalid query."""
         with self._context(path):
             try:
                 query = _requested_query()
                 return FirstReads() if query is None else query.first_reads(now_ms=now_ms())
             except LineageError:
-                # The request itself is answered with this error.
+                # The query itself is answered with this error later.
                 return FirstReads()
 
     def answer(self, path: str) -> _Answer:
-        """Return the answer to a query, asked once for equal paths; a problem if answers are too large."""
-        # Equal queries have one answer, which is sent for each of them.
+        """Return the answer to a query, or a problem if the answers are too large."""
+        # Equal queries share one answer, which is sent for each of them and counts each time.
         if self._size_bytes > ANSWER_BYTES_MAX:
             self.truncated_by.add(f"answer_bytes_max={ANSWER_BYTES_MAX}")
             return self._refusal(
@@ -144,7 +144,7 @@ class _Asker:
         return self._answers[path]
 
     def _ask(self, path: str) -> _Answer:
-        """Send one query through the app; a problem instead if the time of the batch is over."""
+        """Send a query through the app, or return a problem if the time of the batch is over."""
         if deadline.is_over():
             self.truncated_by.add(deadline.limit())
             return self._refusal(
@@ -163,7 +163,7 @@ class _Asker:
     @contextmanager
     def _context(self, path: str) -> Iterator[None]:
         """Return a context in which a GET of the path is the current request, at the batch's `now`."""
-        # An app context of its own: its `g` has what belongs to one request.
+        # A separate app context, because `g` belongs to one request.
         with self._app.app_context():
             g.now_ms = self._clock_ms
             with self._app.request_context(_query_environ(self._environ, path)):
@@ -171,7 +171,7 @@ class _Asker:
 
 
 def _requested_query() -> Query[Any] | None:
-    """Return the query of the current request, or None if its route has none. Raises InvalidQuery."""
+    """Return the query of the current request, or None for a route without a query. Raises InvalidQuery."""
     view = current_app.view_functions.get(request.endpoint or "")
     query: type[Query[Any]] | None = getattr(view, "query", None)
     if query is None:
@@ -183,7 +183,7 @@ def _requested_query() -> Query[Any] | None:
 def _query_environ(environ: WSGIEnvironment, path: str) -> WSGIEnvironment:
     """Return the environment of a GET request for a path, with the other headers of the batch."""
     others = {name: value for name, value in environ.items() if not name.startswith(_BATCH_VARIABLES)}
-    # Bytes beyond ASCII become escapes of UTF-8; escapes stay as they are, `%` being safe.
+    # Characters beyond ASCII become escapes of UTF-8. Existing escapes stay, since `%` is safe.
     raw, _, query = quote(path, safe="/%:@!$&'()*+,;=?-._~").partition("?")
     target = {"REQUEST_METHOD": "GET", "PATH_INFO": raw, "QUERY_STRING": query, "REQUEST_URI": path}
     ids = {"HTTP_X_REQUEST_ID": g.get("request_id", "")} if "request_id" in g else {}
@@ -209,7 +209,7 @@ def _batched(query: BatchQuery, answer: _Answer) -> BatchedAnswer:
 
 
 def _query(item: Part) -> BatchQuery:
-    """Return one query; a wrong one is an error of the batch, a path without a route is not."""
+    """Return one query. A malformed query is an error of the batch, but a path without a route is not."""
     _with_members(item, "id", "path")
     target = item.required("path") if item.is_object else ""
     if target not in ("", "?") and not target.startswith(_PREFIX):

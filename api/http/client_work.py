@@ -1,4 +1,4 @@
-"""Clients: those that are there, and those whose requests take the processor for long."""
+"""Activity of clients: who is present, and whose requests take the processor for long."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import TypeAlias
 from cachetools import LRUCache
 
 Client: TypeAlias = Hashable
-"""Whose request it is, see `clients`."""
+"""Identity of the sender of a request, see `clients`."""
 
 PRESENT_SECONDS = 10.0
-"""How long a client counts as there after a request."""
+"""How long a client counts as present after a request."""
 
 LONG_SECONDS = 0.025
-"""Processor time of a request that is long. A small document or query takes a tenth of it."""
+"""Processor time from which a request is long. A small document or query takes a tenth of it."""
 
 FADE_SECONDS = 10.0
-"""In this time, what long requests took counts as 1/e of it."""
+"""Time in which the noted time of long requests decays to 1/e."""
 
 KNOWN_MAX = 10_000
-"""Clients whose requests are known at a time."""
+"""Clients whose requests are remembered at a time."""
 
 
 class Presence:
-    """When two different clients sent a request last: enough to tell whether any of them is alone."""
+    """When the two latest clients sent their last requests: enough to decide whether one of them is alone."""
 
     def __init__(self) -> None:
         self._latest: Client = None
@@ -44,21 +44,21 @@ class Presence:
 
 
 class LongRequests:
-    """The processor time that long requests of each client took, of one lane."""
+    """The processor time that long requests of each client took in one lane."""
 
     def __init__(self) -> None:
         self._clients: LRUCache[Client, tuple[float, float]] = LRUCache(KNOWN_MAX)
 
     def note(self, client: Client, seconds: float, now: float) -> None:
-        """Note that a request has ended, which took `seconds` of a processor."""
+        """Note that a request has ended that took `seconds` of processor time."""
         if seconds > LONG_SECONDS or client not in self._clients:
             self._clients[client] = self._faded(client, now) + max(seconds - LONG_SECONDS, 0.0), now
 
     def has_long(self, client: Client, now: float) -> bool:
-        """Return whether requests of a client are long, as far as is known: one without any may send such."""
+        """Return whether a client's requests are long, which is assumed of an unknown client."""
         return client not in self._clients or self._faded(client, now) > LONG_SECONDS
 
     def _faded(self, client: Client, now: float) -> float:
-        """Return what counts now of the time of a client."""
+        """Return the noted time of a client, decayed until `now`."""
         seconds, noted_at = self._clients.get(client, (0.0, now))
         return seconds * math.exp((noted_at - now) / FADE_SECONDS)

@@ -1,4 +1,4 @@
-"""Tells clients apart before their requests begin: threads are shared between clients."""
+"""Identification of clients before their requests begin, so that they can share the threads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ..wire.environ import network
 from .tasks import RequestParser
 
 KNOWN_MAX = 10_000
-"""Tokens whose principal is known at a time."""
+"""Tokens whose principals are remembered at a time."""
 
 
 class Clients:
-    """Tells clients apart: by principal once a token was verified, else by address. Threads may share it.
+    """Identifies clients: by principal once their token was verified, else by address. Threads may share it.
 
-    An address is that which limits count (`network`); behind `proxies`, that which the outermost of them saw.
+    Addresses are reduced by `network`, as for limits. Behind `proxies` the outermost one provides the
+    address.
     """
 
     def __init__(self, *, proxies: int) -> None:
@@ -36,14 +37,14 @@ class Clients:
                 client = self._by_token.get(_digest(token))
             if client is not None:
                 return client
-        # Not by a token that may be wrong: its sender would be as many clients as it likes.
+        # An unverified token does not count: its sender could pose as any number of clients.
         forwarded = request.headers.get("X_FORWARDED_FOR", "").split(",")
         if 0 < self._proxies <= len(forwarded):
             address = forwarded[-self._proxies].strip() or address
         return "address", network(address)
 
     def learn(self, request: RequestParser, principal: Principal | None) -> None:
-        """Note whose token that of a request is, if authentication found its principal."""
+        """Remember the principal of a request's token, if authentication found one."""
         token = request.headers.get("AUTHORIZATION")
         if token and principal is not None:
             with self._lock:

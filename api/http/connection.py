@@ -31,30 +31,30 @@ from .tasks import (
 )
 
 FIRST_BYTES, READ_BYTES = 2**14, 2**16
-"""Bytes that are read at a time: of a new request, which has no more in most cases, and of one that has."""
+"""Bytes read at a time: at first, which is enough for most requests, and for large requests."""
 
 SEND_BYTES = 2**16
-"""Bytes of an answer that are collected before some are sent. What the client does not take is spooled."""
+"""Bytes of an answer that are collected before some are sent. Bytes that cannot be sent are spooled."""
 
 UNSENT_BYTES_MAX = 2**20
-"""With more bytes of answers that the client does not take, its next request waits."""
+"""Unsent bytes of answers from which on the next request of the connection waits."""
 
 REQUESTS_MAX = 128
-"""Complete requests of a connection that wait or run. Those sent further ahead are refused."""
+"""Most complete requests of a connection that wait or run; further ones are refused."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 PROBE_SECONDS = 2.0
-"""How often it is tried whether a client that sends no more still takes an answer."""
+"""How often a client that has stopped sending is probed for whether it still accepts an answer."""
 
 IDLE_SECONDS = 75.0
-"""How long a connection may be silent: without a request, or without taking any of its answer."""
+"""How long a connection may stay without a request, or its client without taking any of an answer."""
 
 HEAD_SECONDS, BODY_BYTES_PER_SECOND = 30.0, 1_000
 """How long the head of a request may take, and the rate at which its body must arrive beyond that time."""
 
 LINGER_SECONDS = 2.0
-"""How long a refused request is read on: closing at once could take the answer back from the client."""
+"""How long input is still read after a refusal: closing at once could destroy the answer on its way."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,46 +64,46 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     requests: list[RequestParser]
     request: RequestParser | None
-    # Bytes of its requests: in memory, of the one that arrives and of the others; of bodies, in files too, of
-    # all of them and of the one that arrives.
+    # Bytes of its requests: memory of the arriving one, memory of the complete ones, bodies of all of them
+    # (in memory or in files), body of the arriving one.
     sizes: tuple[int, int, int, int]
     will_close: bool
     connected: bool
     task_class = RequestTask
     error_task_class = ProblemTask
     parser_class = RequestParser
-    # The client sends nothing more: it has closed the connection, or its half.
+    # The client has closed the connection, or its half, and sends nothing more.
     input_ended = False
-    # When it was tried last whether such a client still takes an answer, in monotonic seconds.
+    # When such a client was last probed for whether it still accepts an answer, in monotonic seconds.
     probed_at = 0.0
-    # Whether an answer is being written, and is not yet counted and logged; whether some of it is written.
+    # An answer is being written and is not yet counted and logged; a part of it is written.
     is_answering = False
     has_begun = False
-    # Whether there was something to send when the event loop asked for the last time.
+    # There was something to send when the event loop last called `writable`.
     is_sending = False
-    # Whether the next request waits until the client takes its answers.
+    # The next request waits until the client takes its answers.
     is_paused = False
-    # Until then what the client still sends is thrown away, or 0 while requests are read.
+    # Until when input is discarded, in monotonic seconds; 0 while requests are read.
     linger_until = 0.0
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # When bytes came or went last; waitress's own `last_activity` is of the clock on the wall.
+        # When bytes last came or went. waitress's own `last_activity` uses the wall clock, which can be set.
         self.active_at = time.monotonic()
 
         self.sizes = (0, 0, 0, 0)
 
     def writable(self) -> bool:
         """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
-        # A snapshot: a request thread may send all of it between this call and that of `readable`, and the
-        # connection would wait for nothing any more.
-        # A short answer is sent after it is counted and logged: whoever has it finds it in the log.
+        # A snapshot: a request thread may send everything between this call and the call of `readable`, and
+        # the connection would then wait for nothing.
+        # A short answer is sent after it is counted and logged, so that a client that has it finds it there.
         self.is_sending = self.total_outbufs_len >= (SEND_BYTES if self.is_answering else 1)
-        # Paused, too: the event loop may have sent everything just before the thread paused.
+        # A paused connection counts: the event loop may have sent everything just before the thread paused.
         return self.is_sending or self.is_paused or self.will_close or self.close_when_flushed
 
     def readable(self) -> bool:
-        """Return whether the event loop reads: also one request ahead, to notice that the client leaves."""
+        """Return whether the event loop reads: up to one request ahead, to notice a client that leaves."""
         if self.linger_until:
             return True
         is_full = len(self.requests) > 1 or self.is_sending
@@ -111,7 +111,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     @property
     def is_bulk(self) -> bool:
-        """Return whether the client sends much: a large request, or what is thrown away."""
+        """Return whether the client sends much: a large request, or input that is discarded."""
         request = self.request
         return bool(self.linger_until) or (
             request is not None and request.header_bytes_received + request.body_bytes_received >= FIRST_BYTES
@@ -139,7 +139,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._end_input()
 
     def handle_write(self) -> None:
-        """Send what there is, then resume a paused connection, or close it after its last answer."""
+        """Send what is buffered, then resume a paused connection, or close it after its last answer."""
         with self.outbuf_lock:
             self._send()
             is_flushed = not self.total_outbufs_len
@@ -153,13 +153,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._close_gracefully()
 
     def handle_close(self) -> None:
-        """Close the connection at once, without the requests that no thread has. It may be closed already."""
+        """Close the connection at once and drop the requests that no thread has. It may be closed already."""
         super().handle_close()
         with self.requests_lock:
             dropped = [] if self.request is None else [self.request]
             self.request = None
             if self.is_paused:
-                # No thread would remove them any more.
+                # No thread would remove them later.
                 dropped += self.requests
                 self.requests = []
                 self.is_paused = False
@@ -169,9 +169,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self.server.forget(self)
 
     def has_left(self) -> bool:
-        """Return whether the client has closed the connection, and waits for no answer.
+        """Return whether the client has closed the connection and waits for no answer.
 
-        One that sends no more may wait for it, as HTTP/1.1 allows. Then `_probe` finds out.
+        HTTP/1.1 allows a client to close only its half and wait; `_probe` tells the two apart.
         """
         return not self.connected or (self.input_ended and not _allows_interim(self.requests[0]))
 
@@ -180,7 +180,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return bool(self.server.is_alone(self))
 
     def refuse(self, detail: str) -> None:
-        """Let the first request, whose processing has not begun, be answered with a 503."""
+        """Make the answer to the first request, whose processing has not begun, a 503."""
         self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)
 
     def service(self) -> None:
@@ -188,7 +188,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         request = self.requests[0]
         task = (self.error_task_class if request.error else self.task_class)(self, request)
         with self.outbuf_lock:
-            # A buffer for each answer: one that has grown into a file stays one until it is thrown away.
+            # A new buffer for each answer: a buffer that has grown into a file stays a file.
             self.outbufs.append(OverflowableBuffer(self.adj.outbuf_overflow))
         token = request_id.set(responses.request_id(request.headers.get("X_REQUEST_ID", "")))
         try:
@@ -199,18 +199,18 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         finally:
             request_id.reset(token)
             self.is_answering = False
-            # Also after an error of what observes it: the client waits for its answer.
+            # Also after an error of the observer: the client waits for its answer.
             self._finish(task)
 
     def _answer(self, task: Task) -> AnsweredRequest:
-        """Answer a request and log failures; return it with its status, or that the client left."""
+        """Answer a request, log failures and return it with its status (CLIENT_LEFT_STATUS if unanswered)."""
         answering = task
-        # Of a broken connection nothing is done; a client that only sends and leaves does not break it. If it
-        # is tried whether it takes an answer it does: not before this.
+        # A request of a broken connection is not processed. A client that sends and leaves must have its
+        # request processed, so the connection is tested before the probe below can break it.
         is_connected = self.connected
         self.is_answering = True
         if self.input_ended:
-            # A batch that waited for its thread was not tried then, and may have many parts.
+            # A batch was not probed while it waited for its thread, and may have many parts.
             self._probe(time.monotonic())
         try:
             if is_connected:
@@ -223,7 +223,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             answering = self._fail(task)
         environ = task.environ or {} if isinstance(task, RequestTask) else {}
         self.server.clients.learn(task.request, environ.get(PRINCIPAL))
-        # A status that the app chose counts, also for a client that left: a write has been done.
+        # A status that the app chose counts even if the client left: a write may have been done.
         has_status = answering.complete or answering.wrote_header
         return AnsweredRequest(
             method=method_of(getattr(task.request, "command", "")),
@@ -235,7 +235,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         )
 
     def send_continue(self) -> None:
-        """Let the client send the body that it keeps back. Never close, as waitress's own method may."""
+        """Tell the client to send the body that it holds back. Unlike waitress's own method, never close."""
         if self.request is not None:
             self.request.expect_continue = False
         self.sent_continue = True
@@ -253,7 +253,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             try:
                 self.outbufs[-1].append(data)
             except OSError as error:
-                # The temporary file of the answer: a part of it must not look like all of it.
+                # The temporary file cannot be written: a truncated answer must not look complete.
                 self.connected = False
                 _log.exception("an answer cannot be written to a temporary file")
                 raise ClientDisconnected from error
@@ -265,7 +265,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def check_time(self, now: float) -> None:
         """Close the connection if its client is silent for too long, refuse a request that takes too long.
 
-        `now` is in monotonic seconds. One that is closed stays so.
+        `now` is in monotonic seconds. The connection may be closed already.
         """
         if self.requests and not self.is_paused:
             if self.input_ended and now - self.probed_at > PROBE_SECONDS:
@@ -277,18 +277,18 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             is_waiting = self.total_outbufs_len or self.request is None
             is_over = is_waiting and now - self.active_at > IDLE_SECONDS
         if is_over:
-            # At once: the socket of a client that takes nothing never becomes writable.
+            # Not after flushing: the socket of a client that takes nothing never becomes writable.
             self.handle_close()
         elif self.request is not None and _is_late(self.request, now):
             self._refuse_unfinished(timed_out())
 
     def refuse_unfinished(self) -> None:
-        """Refuse the request that is arriving, since there is no room for all of them."""
+        """Refuse the request that is arriving, because there is no room for all requests."""
         if self.request is not None:
             self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
 
     def unfinished_seconds(self, now: float) -> float:
-        """Return for how long a request has been arriving at `now` (monotonic seconds), 0 without any."""
+        """Return for how many seconds a request has been arriving at `now` (monotonic); 0 without one."""
         return 0.0 if self.request is None else now - self.request.began
 
     def _weigh(self) -> None:
@@ -309,7 +309,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or has_head or self.total_outbufs_len)
 
     def _end_input(self) -> None:
-        """Note that the client sends no more: refuse a body cut off, else close after the last answer."""
+        """Handle the end of input: refuse a truncated body, or close after the last answer."""
         self.input_ended = True
         if self.request is not None and self.request.headers_finished and not self.requests:
             self._refuse_unfinished(cut_off())
@@ -319,9 +319,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._probe(time.monotonic())
 
     def _probe(self, now: float) -> None:
-        """Try whether a client that sends no more takes an answer: one that has closed breaks the connection.
+        """Send a 100 to a client that has stopped sending, which breaks the connection if it has closed.
 
-        What it is sent has no meaning for the request: a 100, which HTTP/1.1 lets clients expect at any time.
+        HTTP/1.1 clients accept a 100 at any time, and it means nothing for the request.
         """
         self.probed_at = now
         with self.requests_lock, self.outbuf_lock:
@@ -331,7 +331,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
                 self._send()
 
     def _may_end(self, request: RequestParser) -> bool:
-        """Return whether a request ends with its client; a document does not, nor does a batch not begun."""
+        """Return whether a request may end when its client leaves: a read, or a batch that has begun."""
         return _allows_interim(request) and (request.is_read or (request.is_batch and self.is_answering))
 
     def _refuse_ahead(self) -> None:
@@ -340,14 +340,14 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             dropped = self.requests[REQUESTS_MAX:]
             if dropped:
                 del self.requests[REQUESTS_MAX:]
-                # Not the first one, which may have begun.
+                # The last request is refused, since the first one may have begun.
                 seconds = self.server.retry_after_seconds
                 self.requests[-1].error = too_many_ahead(REQUESTS_MAX, retry_after_seconds=seconds)
         for request in dropped:
             request.close()
 
     def _refuse_unfinished(self, refusal: Refusal) -> None:
-        """Answer a request that is not complete, after those before it, and forget what has arrived of it."""
+        """Refuse the incomplete request after the requests before it are answered, and free its bytes."""
         with self.requests_lock:
             if self.request is None:
                 return
@@ -361,7 +361,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.server.add_task(self)
 
     def _fail(self, task: Task) -> Task:
-        """Answer with a 500, unless some of another answer was written; return the task that answered."""
+        """Answer with a 500 unless part of an answer was written; return the task that answered."""
         _log.exception("request %s: %s was not answered", request_id.get(), task.request.path)
         task.close_on_finish = True
         if task.wrote_header:
@@ -372,14 +372,14 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return failed
 
     def _finish(self, task: Task) -> None:
-        """Send what the client takes now, then begin or delay the next request, or close."""
+        """Send as much as the client takes now, then begin or delay the next request, or close."""
         with self.outbuf_lock:
             self.has_begun = False
             self._send()
             is_behind = self.total_outbufs_len >= UNSENT_BYTES_MAX
         task.request.close()
         with self.requests_lock:
-            # Then the event loop does not read.
+            # The event loop does not read while the requests are full.
             was_full = len(self.requests) > 1
             if task.close_on_finish:
                 self.close_when_flushed = True
@@ -396,20 +396,20 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self.active_at = time.monotonic()
         if following and not (is_behind and self._pause()):
             self.server.add_task(self)
-        # Not for every answer: to wake the event loop costs more than to send one.
+        # Not for every answer: waking the event loop takes longer than sending a short answer.
         if was_full or self.total_outbufs_len or self.close_when_flushed or not self.connected:
             self.server.wake(self)
 
     def _pause(self) -> bool:
-        """Let the requests wait for the client; return false if it is closed, so that a thread ends them."""
+        """Let the requests wait for the client; return false if it is gone and a thread must end them."""
         with self.requests_lock:
-            # `handle_close` has the lock after it has set `connected`: it sees this, or this sees it.
+            # `handle_close` takes this lock after it clears `connected`, so one of the two sees the other.
             self.is_paused = is_paused = self.connected
-        # Not the attribute: the event loop may have resumed it already.
+        # Not `self.is_paused`: the event loop may have resumed the connection already.
         return is_paused
 
     def _expects_continue(self) -> bool:
-        """Return whether the request that arrives waits for a 100, which it may have now."""
+        """Return whether the client of the arriving request waits for a 100 that may be sent now."""
         request = self.request
         return bool(
             self.connected
@@ -420,12 +420,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         )
 
     def _send(self) -> None:
-        """Send what the client takes; the caller has the lock."""
+        """Send as much as the client takes. The caller holds `outbuf_lock`."""
         try:
             if self.connected and self._flush_some(do_close=False):
                 self.active_at = time.monotonic()
         except OSError:
-            # Only the event loop may close it.
+            # Only the event loop may close the connection.
             self.connected = False
 
     def _close_gracefully(self) -> None:
@@ -442,11 +442,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
 
 def _allows_interim(request: RequestParser) -> bool:
-    """Return whether the client of a request understands interim answers, as those of HTTP/1.0 do not."""
+    """Return whether the client of a request understands interim answers: HTTP/1.1, not 1.0."""
     return bool(request.version == "1.1")
 
 
 def _is_late(request: RequestParser, now: float) -> bool:
-    """Return whether a request takes longer than HEAD_SECONDS and its body bytes so far allow."""
+    """Return whether a request has taken longer than HEAD_SECONDS and its body so far allow."""
     seconds = HEAD_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND
     return bool(now - request.began > seconds)

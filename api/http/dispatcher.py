@@ -1,8 +1,9 @@
-"""Request threads: reads and writes run, wait or are refused in lanes of their own, health apart from both.
+"""Request threads: reads and writes run, wait or are refused in separate lanes; health has its own thread.
 
-A lane never uses all request threads, so neither kind of request waits for the other alone. A request that
-would wait longer than its budget is refused at once (decision 18). Of those that wait the next one is of the
-client that runs the fewest, and a client that runs none finds threads that no other may use (decision 99).
+A lane never uses all request threads, so reads never wait only for writes, nor writes only for reads. A
+request that would wait longer than its budget is refused at once (decision 18). The next waiting request to
+run belongs to the client that runs the fewest. A client that runs none finds threads that are kept for it
+(decision 99).
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ _log = logging.getLogger(__name__)
 
 
 class Job(Protocol):
-    """A request whose turn it is: `service` answers it, `refuse` makes that answer a refusal."""
+    """A request to answer: `service` answers it; `refuse`, called before, makes the answer a refusal."""
 
     def service(self) -> None:
         """Answer the request."""
 
     def refuse(self, detail: str) -> None:
-        """Replace the answer by a 503 with this detail."""
+        """Make the answer a 503 with this detail."""
 
 
 @dataclass(slots=True)
 class Lane:
-    """Requests of one kind: at most `threads_max` run at a time, the others wait, those of a client in order.
+    """Requests of one kind: at most `threads_max` run at a time, the others wait, in order for each client.
 
-    A client may run `client_max` of them; a batch is of a lane of its own beside that of the other requests
-    of its `kind`. `waiting` has each request with its deadline, by client, `running` the client and the time
-    at which it began, both in monotonic seconds. `mean_seconds` is a moving average of the time that one
-    takes.
+    A client may run `client_max` of them. Batches have a lane of their own with the same `kind` as the other
+    requests. `waiting` maps each client to its requests and their deadlines; `running` maps the number of a
+    request to its client and start, both times in monotonic seconds. `mean_seconds` is a moving average of
+    the time that a request takes.
     """
 
     threads_max: int
@@ -66,13 +67,13 @@ class Lane:
     def seconds_to_wait(self, client: Client, now: float, *, client_max: int | None = None) -> float:
         """Return the estimated seconds until a request that arrives at `now` begins, if no thread is free.
 
-        The threads are shared by the clients that run or wait; of these the client has `client_max` at most.
-        Each waiting request of this one and the new one take the mean time of a request, or the mean age of
-        the running ones if that is longer, so the estimate is above 0 once a request was served. `now` is in
-        monotonic seconds.
+        The clients that run or wait share the threads evenly, and this client has at most `client_max`. Each
+        of its waiting requests, and the new one, takes the mean time of a request, or the mean age of the
+        running ones if that is longer. The estimate is therefore above 0 once a request was served. `now` is
+        in monotonic seconds.
         """
         ages = [now - began for _, began in self.running.values()]
-        # While the store hangs none ends, so the mean alone would stay as it was before.
+        # While the store hangs no request ends, so the mean alone would not grow.
         seconds = max(self.mean_seconds, sum(ages) / max(len(ages), 1))
         clients = len({client, *self.waiting, *self.running_of})
         threads = min(self.threads_max / clients, client_max or self.client_max)
@@ -84,26 +85,27 @@ class Lane:
         self.running_of[client] += 1
 
     def end(self, number: int, now: float, *, seconds_max: float) -> None:
-        """Note that a request ended, and its time, which counts as at most `seconds_max`, in the average."""
+        """Note that a request ended and add its time, at most `seconds_max`, to the average."""
         client, began = self.running.pop(number)
         self.running_of[client] -= 1
         if not self.running_of[client]:
-            # As many clients as requests that run: nothing grows.
+            # Only clients with running requests are kept, so the counter does not grow.
             del self.running_of[client]
         self.note(now - began, seconds_max=seconds_max)
 
     def note(self, seconds: float, *, seconds_max: float) -> None:
-        """Add the time that a request took to the moving average. It counts as at most `seconds_max`."""
+        """Add the time of a request, at most `seconds_max`, to the moving average."""
         self.mean_seconds += WEIGHT * (min(seconds, seconds_max) - self.mean_seconds)
 
     def push(self, client: Client, job: Job, deadline: float) -> None:
-        """Let a request wait, the last of its client."""
+        """Append a request to the waiting requests of its client."""
         self.waiting.setdefault(client, deque()).append((job, deadline))
 
     def pop(self, client: Client, *, last: bool = False) -> Job:
         """Remove and return the first waiting request of a client, or its last one.
 
-        The client is then the last in `waiting`: its next request has its turn after those of the others.
+        The client moves to the end of `waiting`, so the other clients have their turn before its next
+        request.
         """
         jobs = self.waiting.pop(client)
         job, _ = jobs.pop() if last else jobs.popleft()
@@ -124,7 +126,7 @@ class Lane:
 
 
 class Dispatcher:
-    """Request threads with two lanes for each kind, and two more threads for what must never wait."""
+    """Request threads with two lanes for each kind, and two threads for requests that must never wait."""
 
     def __init__(self, *, threads: int, request_seconds: float) -> None:
         self._threads = threads
@@ -132,7 +134,7 @@ class Dispatcher:
         self._spare = max(1, threads // 4)
         self._kind_max = max(1, threads - self._spare)
         self.reads, self.writes = (Lane(self._kind_max, self._kind_max, kind) for kind in ("reads", "writes"))
-        # Most of the time of a process is that of one thread: more of them would only take turns.
+        # The interpreter runs one thread at a time, so more batches at once would only take turns.
         batches_max = max(1, threads // 2)
         self.read_batches, self.write_batches = (
             Lane(batches_max, batches_max, kind) for kind in ("reads", "writes")
@@ -146,7 +148,7 @@ class Dispatcher:
         self._numbers = count()
 
     def lane(self, *, is_read: bool, is_batch: bool) -> Lane:
-        """Return the lane of a request: that of its kind, batches apart."""
+        """Return the lane for a kind of request; batches have lanes of their own."""
         if is_batch:
             return self.read_batches if is_read else self.write_batches
         return self.reads if is_read else self.writes
@@ -159,18 +161,18 @@ class Dispatcher:
             threading.Thread(target=_serve_queue, args=(queue,), name=name, daemon=True).start()
 
     def add_immediate(self, job: Job) -> None:
-        """Queue a request that does not use the store for a thread of its own: health, or a refusal."""
+        """Queue a request that does not use the store, such as health or a refusal, for its own thread."""
         self._immediate.put(job)
 
     def add_metrics(self, job: Job) -> None:
-        """Queue a request for metrics. Its own thread serves it: metrics matter most while others wait."""
+        """Queue a request for metrics for their own thread: metrics matter most while other requests wait."""
         self._metrics.put(job)
 
     def add(self, job: Job, lane: Lane, client: Client, *, deadline: float) -> None:
         """Run a request, let it wait for a thread, or refuse it with a 503 at once.
 
-        It is refused if it would wait beyond `deadline` (monotonic seconds). If WAITING_MAX requests wait,
-        the last of the client with the most is refused.
+        A request that would wait beyond `deadline` (monotonic seconds) is refused. If WAITING_MAX requests
+        wait already, the last request of the client with the most waiting requests is refused.
         """
         now = time.monotonic()
         with self._lock:
@@ -188,14 +190,14 @@ class Dispatcher:
         self._refuse(job, f"{waiting} requests wait already, for about {seconds:.1f} s; try again later")
 
     def refuse_late(self) -> None:
-        """Refuse the requests that waited until their deadline: all threads may be busy with others."""
+        """Refuse the requests that waited until their deadline, since all threads may be busy."""
         if any(lane.waiting for lane in self._lanes):
             with self._lock:
                 late = self._remove_late(time.monotonic())
             self._refuse_all(late)
 
     def is_alone(self, client: Client) -> bool:
-        """Return whether a client is the only one: no other one runs or waits, or did a moment ago."""
+        """Return whether a client is alone: no other client has running, waiting or very recent requests."""
         with self._lock:
             return self._is_alone(client, time.monotonic())
 
@@ -214,27 +216,27 @@ class Dispatcher:
             self._refuse(job, "no thread became free within the time of this request; try again later")
 
     def _refuse(self, job: Job, detail: str) -> None:
-        """Let a request be answered with a 503 with this detail, by the thread of immediate requests."""
+        """Have the thread of immediate requests answer a request with a 503 and this detail."""
         job.refuse(detail)
         self.add_immediate(job)
 
     def _has_thread(self, lane: Lane, client: Client, now: float) -> bool:
-        """Return whether a request may begin: a thread is free, and its client has not too many."""
-        # Whatever the others do, a client that runs nothing of a kind finds some threads kept for it.
+        """Return whether a request may begin: a thread is free, and its client does not run too many."""
+        # A client that runs nothing of this kind may use the threads kept for such clients.
         spare = 0 if self._running_of(lane, client) else self._spare
         return self._may_run(lane, client, now) and self._has_room(lane, spare)
 
     def _may_run(self, lane: Lane, client: Client, now: float) -> bool:
-        """Return whether a client may run one more request of a lane, if there is a thread for it."""
+        """Return whether a client may run one more request of a lane, given a free thread."""
         running = lane.running_of[client]
         return not running or running < self._client_max(lane, client, now)
 
     def _client_max(self, lane: Lane, client: Client, now: float) -> int:
         """Return how many requests of a lane a client may run.
 
-        Beside others it is one if they take the processor for long: more at once would end no sooner, since
-        the interpreter runs one at a time, and of others each step would wait for all of them. Batches of
-        documents take turns themselves, part by part.
+        A client that is not alone may run one if its requests take the processor for long. More at once would
+        not end sooner, since the interpreter runs one thread at a time, and each step of another client's
+        request would wait for all of them. Batches of documents are exempt, since they take turns.
         """
         if lane is self.write_batches or not lane.long.has_long(client, now) or self._is_alone(client, now):
             return lane.client_max
@@ -246,8 +248,9 @@ class Dispatcher:
         return busy <= {client} and self._presence.is_alone(client, now)
 
     def _has_room(self, lane: Lane, spare: int) -> bool:
-        """Return whether a thread is free for a lane, if it may use so many of those that are kept."""
-        # Batches on threads that are kept take none from the other requests of their kind, which are short.
+        """Return whether a thread is free for a lane that may use `spare` more of each limit."""
+        # Batches on spare threads do not count for their kind, so that its other requests, which are short,
+        # keep their threads.
         batches = self.lane(is_read=lane.kind == self.reads.kind, is_batch=True)
         kind_running = sum(len(other.running) for other in self._lanes if other.kind == lane.kind)
         kind_running -= max(len(batches.running) - batches.threads_max, 0)
@@ -269,7 +272,7 @@ class Dispatcher:
         self._ready.put((job, lane, number))
 
     def _serve(self) -> None:
-        """Answer the requests handed to the request threads, one after the other, for ever."""
+        """Answer the requests handed to the request threads one after the other, without end."""
         while True:
             job, lane, number = self._ready.get()
             began = time.thread_time()
@@ -277,22 +280,22 @@ class Dispatcher:
             self._finish(lane, number, time.thread_time() - began)
 
     def _finish(self, lane: Lane, number: int, processor_seconds: float) -> None:
-        """Note the end of a job; start those that have a thread now, refuse those that waited too long."""
+        """Note the end of a job; start jobs that have a thread now, refuse jobs that waited too long."""
         now = time.monotonic()
         with self._lock:
             lane.long.note(lane.running[number][0], processor_seconds, now)
             lane.end(number, now, seconds_max=self._request_seconds)
-            # First, since a request without any time left would be answered as quickly as it is useless.
+            # Late requests are removed before others start: an answer to them would be useless.
             late = self._remove_late(now)
             while following := self._following(now):
                 self._run(following[0].pop(following[1]), *following)
         self._refuse_all(late)
 
     def _following(self, now: float) -> tuple[Lane, Client] | None:
-        """Return lane and client of the next request to begin, None without one or without a thread for it.
+        """Return lane and client of the next request to begin, or None without a request or a free thread.
 
-        It is of the client that runs the fewest of its kind, and of these of the one that began none for
-        longest.
+        The client that runs the fewest requests of its kind is next. Among equals of a lane, the client whose
+        last turn is longest ago is next, and between lanes the earliest deadline decides.
         """
         candidates = [
             (lane, client) for lane in self._lanes if (client := self._first_client(lane, now)) is not None
@@ -304,10 +307,10 @@ class Dispatcher:
         )
 
     def _first_client(self, lane: Lane, now: float) -> Client | None:
-        """Return the client of the request of a lane that begins next, or None if none may begin."""
+        """Return the client whose request of a lane begins next, or None if no request may begin."""
         if not lane.waiting:
             return None
-        # By whether a client runs some of the kind and not for each, since a thousand may wait.
+        # Computed for both cases instead of for each client, since a thousand may wait.
         has_room = {True: self._has_room(lane, 0), False: self._has_room(lane, self._spare)}
         may_begin = (
             client
@@ -318,7 +321,7 @@ class Dispatcher:
 
 
 def _serve_queue(queue: SimpleQueue[Job]) -> None:
-    """Answer the requests of a queue one after the other, for ever."""
+    """Answer the requests of a queue in order, without end."""
     while True:
         _serve_safely(queue.get().service)
 

@@ -1,4 +1,4 @@
-"""Event loop over the connections of waitress: epoll, at a cost that does not grow with idle connections."""
+"""Event loop over the connections of waitress, with epoll: idle connections do not slow it down."""
 
 from __future__ import annotations
 
@@ -8,52 +8,52 @@ from collections.abc import Iterable
 
 from waitress import wasyncore
 
-# Without EPOLLPRI: nothing reads urgent data, so it would be reported for ever.
+# Without EPOLLPRI: nothing reads urgent data, so epoll would report it without end.
 _READ = select.EPOLLIN
 
 BULK_EVENTS_MAX = 8
-"""Events of sockets that have sent much and are not done, handled in one turn after those of all others."""
+"""Events of bulk sockets (much sent, not done) that are handled in one turn, after all other events."""
 
 EVENTS_MAX = 128
-"""Events that are handled in one turn, before deadlines and new connections are looked at again."""
+"""Events that are handled in one turn, before deadlines and new connections are checked again."""
 
 
 class EventLoop(dict[int, wasyncore.dispatcher]):
-    """The sockets of a server by descriptor, and what each waits for.
+    """The sockets of a server by descriptor, and their events in epoll.
 
-    waitress adds and removes sockets as in a dictionary. Its own loop asks every socket before every wait
-    what it waits for. This one asks only those that had an event or that `refresh` names. Only the thread of
-    the loop may change it, except for `refresh`.
+    waitress adds and removes sockets as in a dictionary. Its own loop asks every socket for its events before
+    every wait. This loop asks only sockets that had an event or that `refresh` names. Only the thread of the
+    loop may change it, except by `refresh`.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._epoll, self._bulk = select.epoll(), select.epoll()
-        # It is readable while one of its sockets has an event.
+        # The bulk epoll is readable while one of its sockets has an event.
         self._epoll.register(self._bulk, _READ)
         # The epoll and the events with which a socket is registered.
         self._events: dict[int, tuple[select.epoll, int]] = {}
         self._changed: deque[wasyncore.dispatcher] = deque()
 
     def __setitem__(self, descriptor: int, socket: wasyncore.dispatcher) -> None:
-        """Add a socket. What it waits for is asked by the next `poll`."""
+        """Add a socket. The next `poll` asks it for its events."""
         super().__setitem__(descriptor, socket)
-        # What it waits for is known once its constructor has ended.
+        # The socket knows its events only once its constructor has ended.
         self._epoll.register(descriptor, 0)
         self._events[descriptor] = self._epoll, 0
         self._changed.append(socket)
 
     def __delitem__(self, descriptor: int) -> None:
-        """Remove a socket by its descriptor. Raises KeyError without one."""
+        """Remove a socket by its descriptor. Raises KeyError for an unknown descriptor."""
         super().__delitem__(descriptor)
         self._events.pop(descriptor)[0].unregister(descriptor)
 
     def refresh(self, socket: wasyncore.dispatcher) -> None:
-        """Note that a socket may wait for something else; other threads have to wake the loop afterwards."""
+        """Note that a socket may wait for other events now. Other threads must wake the loop afterwards."""
         self._changed.append(socket)
 
     def poll(self, seconds: float) -> bool:
-        """Wait for events, at most `seconds`, and handle up to EVENTS_MAX; return whether so many came."""
+        """Wait for events, at most `seconds`, and handle up to EVENTS_MAX; return whether EVENTS_MAX came."""
         self._update()
         all_events = self._epoll.poll(seconds, EVENTS_MAX)
         self._handle(all_events)
@@ -64,9 +64,9 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
 
     def _handle(self, all_events: Iterable[tuple[int, int]]) -> None:
         """Let the sockets handle their events."""
-        # The numbers of epoll's events are those of poll(2), which waitress handles.
+        # epoll and poll(2), which waitress handles, use the same numbers for events.
         for descriptor, events in all_events:
-            # Handling an earlier event of this round may have closed it.
+            # Handling an earlier event of this turn may have closed the socket.
             socket = self.get(descriptor)
             if socket is not None:
                 wasyncore.readwrite(socket, events)
@@ -79,14 +79,14 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
         self._bulk.close()
 
     def _update(self) -> None:
-        """Register with epoll what the changed sockets wait for now."""
+        """Register with epoll the events that the changed sockets wait for now."""
         while self._changed:
             socket = self._changed.popleft()
             descriptor = socket._fileno
-            # Closed ones have no descriptor. It may belong to another connection already.
+            # A closed socket is gone, and its descriptor may belong to another connection already.
             if descriptor not in self._events or self[descriptor] is not socket:
                 continue
-            # In this order: a connection is readable if there was nothing to write (see Connection.writable).
+            # `writable` before `readable`, which uses the snapshot that it takes (see Connection.writable).
             events = select.EPOLLOUT if socket.writable() else 0
             events |= _READ if socket.readable() else 0
             earlier, earlier_events = self._events[descriptor]

@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 IMMEDIATE_PATHS = ("/healthz", "/readyz")
-"""Answered by a thread of their own. They never wait for the store."""
+"""Paths that a thread of their own answers, which never waits for the store."""
 
 CONNECTIONS_MAX = 10_000
 RESERVED_FILES = 200
-"""Descriptors for what is not a connection of a client: the store, temporary files, logs."""
+"""File descriptors reserved for the store, temporary files and logs rather than connections of clients."""
 
 CHECK_SECONDS = 0.2
-"""How often deadlines of waiting requests and silent connections are looked for."""
+"""How often the deadlines of waiting requests and the times of connections are checked."""
 
 BATCHES_MAX = 4
-"""Bodies of the largest size for which there is room, in temporary files, at a time."""
+"""How many bodies of the largest size fit, in temporary files, at a time."""
 
 MEMORY_BYTES_MAX, MEMORY_BYTES_LEFT = 128 * 2**20, 112 * 2**20
-"""Memory of all requests that arrive, and of all that wait, and what is left of it when some are refused."""
+"""Most memory of arriving requests and of waiting ones, and the target for refusals of arriving ones."""
 
 SMALL_BYTES = 2**14
-"""Complete requests that take no more are not refused for want of memory."""
+"""Complete requests up to this size are never refused for lack of memory."""
 
 CHECKED_MAX = 2_500
-"""Connections whose times are looked at in one turn, so that all others wait for a few milliseconds only."""
+"""Connections whose times are checked in one turn, so that the others wait only a few milliseconds."""
 
 ACCEPTED_MAX = 32
 """Connections that are accepted in one turn of the event loop."""
@@ -96,9 +96,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         slot: int = 0,
         connections_max: int | None = None,
     ) -> None:
-        """Take a listening socket, and the loads of the workers that share it. This worker has `slot`.
+        """Take a listening socket, the loads of the workers that share it, and the slot of this worker.
 
-        Without `connections_max` there are as many connections as the limit of open files allows.
+        Without `connections_max`, the limit of open files bounds the connections.
         """
         self._loop = EventLoop()
         self._loads = loads or WorkerLoads()
@@ -111,7 +111,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
         self._connections_max = connections_max or _raise_connections_max()
         self._addresses = Addresses()
-        # Behind proxies a connection is one of a proxy, whoever the client is.
+        # Behind proxies the address of a connection is a proxy's, not a client's.
         self._address_max = 0 if settings.proxies else settings.address_connections_max
         self._sizes_lock = Lock()
         # Sums of the first three of `Connection.sizes`.
@@ -132,9 +132,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._silent = SilentFirst(self.active_channels.values())
 
     def serve(self, is_alive: Callable[[], bool]) -> None:
-        """Serve until `is_alive` returns false, which is called at least once a second, then stop."""
+        """Serve until `is_alive`, called at least once a second, returns false, and then stop gracefully."""
         self._dispatcher.start()
-        # Before its first connection, which the others would take, too.
+        # Before the first connection: until then the other workers ignore this one when they compute shares.
         self._note_load()
         while is_alive():
             self._poll()
@@ -160,26 +160,26 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._dispatcher.add(connection, lane, client, deadline=request.received_at + seconds)
 
     def is_alone(self, connection: Connection) -> bool:
-        """Return whether no other client than that of a connection's first request asks or records."""
+        """Return whether the client of a connection's first request is the only active one."""
         return self._dispatcher.is_alone(
             self.clients.client_of(connection.requests[0], str(connection.addr[0]))
         )
 
     def readable(self) -> bool:
-        """Return whether connections are accepted now."""
+        """Return whether this process accepts connections now."""
         return bool(self.accepting) and not self._accept_at
 
     def handle_accept(self) -> None:
-        """Accept what waits, up to a share; processes with fewer connections get a moment for the rest."""
-        # Of clients that connect at once, one process could get all. SO_REUSEPORT spreads them too, but keeps
-        # those of a process that is stopped waiting.
+        """Accept waiting connections up to a share; processes with fewer have a moment to take the rest."""
+        # Without shares, one process could get all clients that connect at once. SO_REUSEPORT would spread
+        # them too, but leaves the clients of a stopped process waiting.
         share = self._loads.share(self._slot, len(self.active_channels))
         most = ACCEPTED_MAX if share is None else min(share, ACCEPTED_MAX)
         if self._accept(most) == share and not self._accept_at:
             self._accept_at = time.monotonic() + ACCEPT_DELAY_SECONDS
 
     def accept(self) -> tuple[socket.socket | TlsSocket, Any] | None:
-        """Accept a connection, with TLS if it is configured; the handshake comes with its first reads."""
+        """Accept a connection, with TLS if configured; the handshake happens in its first reads."""
         accepted: tuple[socket.socket, Any] | None = super().accept()
         if accepted is None or self._tls is None:
             return accepted
@@ -199,7 +199,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         now = time.monotonic()
         if self._accept_at and now >= self._accept_at:
             self._accept_at = 0.0
-            # The others had their time: they may be stopped, or busy.
+            # The other processes had time to accept; processes that did not may be stopped or busy.
             self._accept(ACCEPTED_MAX)
             self._loop.refresh(self)
         if self._arriving_bytes > MEMORY_BYTES_MAX:
@@ -208,12 +208,12 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             self.next_channel_cleanup = now + CHECK_SECONDS
             self._check_times(now)
         until = min(self.next_channel_cleanup, self._accept_at or self.next_channel_cleanup)
-        # With so many events the turn of new connections would come late.
+        # After a full turn more events wait, and the listening socket may not have been among them.
         if self._loop.poll(max(until - now, 0.0)) and self.readable():
             self.handle_accept()
 
     def _accept(self, most: int) -> int:
-        """Accept up to `most` of the connections that wait; return how many did."""
+        """Accept up to `most` waiting connections; return how many were accepted."""
         for number in range(most):
             try:
                 accepted = self.accept()
@@ -221,7 +221,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
                     return number
                 self.set_socket_options(accepted[0])
             except OSError as error:
-                # Others are of a client that has left already.
+                # Other errors come from a client that has left already.
                 if error.errno in _EXHAUSTED:
                     _log.warning("no connection can be accepted: %s", error)
                     self._accept_at = time.monotonic() + EXHAUSTED_SECONDS
@@ -231,7 +231,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return most
 
     def _admit(self, sock: socket.socket | TlsSocket, addr: tuple[Any, ...]) -> None:
-        """Serve an accepted connection if there is room, or can be made, for one more, else refuse it."""
+        """Serve an accepted connection if there is room for it or room can be made, else refuse it."""
         address = network(str(addr[0]))
         refusal = self._make_room(address)
         if refusal is not None:
@@ -245,7 +245,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._note_load()
 
     def _make_room(self, address: str) -> Refusal | None:
-        """Close the connection that is silent longest, of a full address or process; return why none can."""
+        """Close the longest silent connection of a full address or process; return a refusal without one."""
         seconds = self.retry_after_seconds
         most = self._address_max
         if most and self._addresses.count(address) >= most:
@@ -257,7 +257,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return None
 
     def _close_first(self, silent: SilentFirst, refusal: Refusal) -> Refusal | None:
-        """Close the first of the connections and return None; the refusal if none may be closed."""
+        """Close the first of the connections and return None, or return the refusal if none may be closed."""
         connection = silent.take()
         if connection is None:
             return refusal
@@ -281,7 +281,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         for connection in self._unchecked[-CHECKED_MAX:]:
             connection.check_time(now)
         del self._unchecked[-CHECKED_MAX:]
-        # A refusal frees nothing of the bodies that are complete.
+        # Only arriving bodies are refused: a refusal would not free complete ones.
         self._refuse_unfinished(self._body_bytes - BATCHES_MAX * self._settings.batch_bytes_max, kind=3)
 
     def hold(self, connection: Connection, sizes: tuple[int, int, int, int]) -> None:
@@ -293,9 +293,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             connection.sizes = sizes
 
     def _refuse_unfinished(self, excess: int, *, kind: int) -> None:
-        """Refuse requests that are arriving until `excess` bytes of a kind of `Connection.sizes` are free.
+        """Refuse arriving requests until `excess` bytes are free. `kind` is an index of `Connection.sizes`.
 
-        Those go first that hold the most for the longest time.
+        Requests with the largest product of bytes and time since their start are refused first.
         """
         if excess <= 0:
             return
@@ -312,7 +312,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             connection.refuse_unfinished()
 
     def _stop(self) -> None:
-        """Finish the requests that have begun, also those that arrive just now on open connections.
+        """Finish the requests that have begun, and those that still arrive on open connections.
 
         Idle connections are closed after IDLE_GRACE_SECONDS, all others after GRACEFUL_SECONDS.
         """
@@ -342,7 +342,7 @@ def _adjustments(settings: Settings) -> Adjustments:
         Adjustments(
             **_OPTIONS,
             max_request_body_size=bytes_max + _EXCESS,
-            # Without proxies whose word counts, what clients write into their headers is removed.
+            # Without trusted proxies, proxy headers that clients send are removed.
             clear_untrusted_proxy_headers=not settings.proxies,
             url_scheme="https" if settings.tls_cert else "http",
         )
@@ -353,23 +353,23 @@ def _adjustments(settings: Settings) -> Adjustments:
 
 
 _EXCESS = 2**16
-"""So much more is received than a body may have: the app refuses it, with the reason."""
+"""Bytes received beyond the limit of a body, so that the app can refuse it with the reason."""
 
 _OPTIONS = {
     "ident": "fll",
     "backlog": 2_048,
-    # A name of 4,096 bytes can have 12,288 when escaped, and a path has several.
+    # A name of 4,096 bytes may take 12,288 when escaped, and a path has several names.
     "max_request_header_size": 2**17,
-    # Beyond these a body and an answer are in temporary files: a slow client costs no memory.
+    # Larger bodies and answers go to temporary files, so that slow clients take little memory.
     "inbuf_overflow": 2**17,
     "outbuf_overflow": 2**20,
 }
 
 
 def _raise_connections_max() -> int:
-    """Raise the limit of open files as far as is useful; return how many connections it allows."""
+    """Raise the limit of open files as far as useful; return how many connections it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Two for each connection, which may have a body or an answer in a temporary file.
+    # Two descriptors for each connection, which may have a body or an answer in a temporary file.
     wanted = 2 * CONNECTIONS_MAX + RESERVED_FILES
     limit = max(soft, wanted if hard == resource.RLIM_INFINITY else min(hard, wanted))
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -1,4 +1,4 @@
-"""Worker process: gunicorn starts, restarts and stops it, our server serves in it."""
+"""Worker process: gunicorn starts, restarts and stops it, and our server runs in it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ..observability.observer import RequestObserver
 from .event_server import HttpServer
 
 METRICS_CONNECTIONS_MAX = 50
-"""Connections to the listener of metrics; of more the one that is silent longest is closed."""
+"""Most connections to the listener of metrics. The next one closes the one that is silent longest."""
 
 NOTIFY_SECONDS = 1.0
 SWITCH_SECONDS = 0.0002
-"""How long a thread may compute before another one gets its turn: a 25th of Python's default."""
+"""How long a thread may compute before another one gets its turn: 1/25 of Python's default."""
 
 COLLECT_EVERY = 300
-"""Collections of middle-aged garbage until all of it is looked for, thirty times Python's default.
+"""Collections of the middle generation before a full collection: thirty times Python's default.
 
-A look at the million objects of a large document takes half a second, in which no other thread runs. So few
-objects that it has to find, those of parsed SQL and of errors, have less than 200 MB until then.
+A full collection stops all threads for half a second when it visits the million objects of a large
+document. The cyclic garbage that it finds, from parsed SQL and errors, stays below 200 MB until then.
 """
 
 
@@ -52,11 +52,11 @@ class HttpWorker(Worker):  # type: ignore[misc]
             loads=self.app.loads,
             slot=self.slot,
         )
-        # Not by the number of sockets: a host may have several, or gunicorn has inherited them.
+        # Not decided by the number of sockets: a host may have several, or gunicorn may have inherited them.
         if self.app.settings.metrics_host:
             self._serve_metrics(self.sockets[1].sock, observer)
         WORKERS.add(1)
-        # What exists now exists as long as the process: no collection needs to visit it.
+        # Objects that exist now live as long as the process, so collections need not visit them.
         gc.collect()
         gc.freeze()
         gc.set_threshold(*gc.get_threshold()[:2], COLLECT_EVERY)
@@ -85,5 +85,5 @@ class HttpWorker(Worker):  # type: ignore[misc]
         if now - self._notified >= NOTIFY_SECONDS:
             self._notified = now
             self.notify()
-        # Without its parent nothing would stop it.
+        # Without its parent nothing would stop this process.
         return bool(self.alive) and self.ppid == os.getppid()

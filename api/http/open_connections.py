@@ -1,4 +1,4 @@
-"""Open connections: how many an address has, which of them is silent longest, how many each process has."""
+"""Open connections: how many an address has, which one is silent longest, how many each process has."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 BUSY_SHARE = 8
-"""One of so many may be closed while it is busy before it is looked for new ones that are idle."""
+"""One in this many connections may be closed while busy before the connections are sorted again."""
 
 SLOTS = 128
-"""Worker processes whose connections are counted apart."""
+"""Worker processes whose connections are counted separately."""
 
 
 class SilentFirst:
     """Connections; `take` returns the one that is silent longest, idle ones first.
 
-    They are sorted again when all that were sorted have been taken or have changed since. So one `take` costs
-    the same whatever their number, on average, unless each of them sends something between two of them.
+    `take` sorts them again once all sorted ones have been taken or have changed. On average its time does not
+    depend on their number, unless every connection sends something between two calls.
     """
 
     def __init__(self, connections: Collection[Connection]) -> None:
@@ -32,7 +32,7 @@ class SilentFirst:
     def take(self) -> Connection | None:
         """Return the open connection without a complete request that is silent longest, or None without any.
 
-        Those that receive an answer or send a request come after those that were idle at the latest sorting.
+        Connections that receive an answer or send a request come after those that were idle when last sorted.
         """
         first = self._take_sorted()
         if first is None:
@@ -43,13 +43,14 @@ class SilentFirst:
             ]
             ordered = sorted(candidates, key=itemgetter(0))
             idle_count = sum(not is_busy for (is_busy, _), _ in ordered)
-            # Those that open meanwhile go before busy ones, but not all are sorted again for each of them.
+            # Only a share of the busy ones is kept: connections opened later are preferred, after the next
+            # sort.
             self._sorted = ordered[: max(idle_count, len(ordered) // BUSY_SHARE + 1)][::-1]
             first = self._take_sorted()
         return first
 
     def _take_sorted(self) -> Connection | None:
-        """Return the first of those sorted earlier that is still as it was, or None without any."""
+        """Return the first connection of the last sort that has not changed since, or None."""
         while self._sorted:
             order, connection = self._sorted.pop()
             if connection.connected and not connection.requests and _order(connection) == order:
@@ -58,7 +59,7 @@ class SilentFirst:
 
 
 def _order(connection: Connection) -> tuple[bool, float]:
-    """Return whether an answer or a request is on its way, and when (monotonic seconds) bytes went last."""
+    """Return whether an answer or a request is on its way, and when bytes last came or went (monotonic)."""
     return connection.total_outbufs_len > 0 or connection.request is not None, connection.active_at
 
 
@@ -74,7 +75,7 @@ class Addresses:
         self._connections.setdefault(address, set()).add(connection)
 
     def remove(self, address: str, connection: Connection) -> None:
-        """Note that a connection of an address is closed. It may have been noted before."""
+        """Note that a connection of an address is closed. A second call has no effect."""
         connections = self._connections.get(address, set())
         connections.discard(connection)
         if not connections:
@@ -86,7 +87,7 @@ class Addresses:
         return len(self._connections.get(address, ()))
 
     def silent(self, address: str) -> SilentFirst:
-        """Return the connections of an address that has some, by their silence."""
+        """Return the connections of an address by their silence. Raises KeyError if it has none."""
         return self._silent.setdefault(address, SilentFirst(self._connections[address]))
 
 
@@ -98,14 +99,14 @@ class WorkerLoads:
 
     def note(self, slot: int, connections: int) -> None:
         """Note the connections of the worker in a slot."""
-        # 0 is a slot without a worker.
+        # 0 marks a slot without a worker.
         self._loads[slot % SLOTS] = connections + 1
 
     def remove(self, slot: int) -> None:
-        """Note that the worker in a slot has ended, or accepts no more."""
+        """Note that the worker in a slot has ended or has stopped accepting."""
         self._loads[slot % SLOTS] = 0
 
     def share(self, slot: int, connections: int) -> int | None:
-        """Return how many a worker with `connections` may accept until another one has fewer; None alone."""
+        """Return how many a worker may accept until another one has fewer, or None if it is the only one."""
         others = [load - 1 for other, load in enumerate(self._loads) if load and other != slot % SLOTS]
         return max(min(others) + 1 - connections, 0) if others else None

@@ -29,23 +29,23 @@ from ..wire.budget import CLIENT_LEFT, RECEIVED, is_read
 from ..wire.environ import IS_ALONE, QUERIED
 
 CHUNK_LINE_BYTES_MAX = 16_384
-"""Longest line with the size of a chunk, and longest trailer, of a chunked body."""
+"""Longest trailer of a chunked body, and longest line with the size of a chunk, in bytes."""
 
 TLS_HANDSHAKE = b"\x16"
-"""First byte of a TLS connection, which no method begins with."""
+"""First byte of a TLS connection. No HTTP method begins with this byte."""
 
 FIELDS_MAX = 200
-"""Most fields of a head; browsers and proxies send thirty."""
+"""Most fields of a head; browsers and proxies send about thirty."""
 
 REQUEST_BYTES, FIELD_BYTES = 600, 200
-"""About what a request, and a field of its head, takes beside its text."""
+"""Approximate memory of a request, and of a field of its head, in addition to the text."""
 
 _BATCH_SUFFIX = "/lineage/batch"
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 class Refusal(Error):  # type: ignore[misc]
-    """A problem that answers a request without the app; `closes` ends the connection after it."""
+    """A problem that answers a request without the app, and closes the connection if `closes`."""
 
     def __init__(self, problem: Json, *, closes: bool, retry_after_seconds: int | None = None) -> None:
         super().__init__(problem["detail"])
@@ -57,26 +57,26 @@ class Refusal(Error):  # type: ignore[misc]
 
 
 def overloaded(detail: str, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 503, to a request that was not begun; the connection stays open."""
+    """Return the answer, a 503, to a request whose processing did not begin; the connection stays open."""
     body = problems.problem_body(Overloaded(detail))
     return Refusal(body, closes=False, retry_after_seconds=retry_after_seconds)
 
 
 def no_room(*, retry_after_seconds: int) -> Refusal:
-    """Return the answer to a request that is not read on because too many bodies arrive at once."""
+    """Return the answer, a 503, to an arriving request that is dropped to free room for others."""
     body = problems.problem_body(Overloaded("too many large requests arrive at once; try again later"))
     return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
 
 
 def too_many(most: int, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 429, to a connection of an address with `most` whose requests are all complete."""
+    """Return the answer, a 429, to a new connection of an address that has `most` busy ones already."""
     detail = f"{most} connections of this address wait for answers (FLL_ADDRESS_CONNECTIONS_MAX); use fewer"
     body = problems.problem_body(TooManyRequests(detail))
     return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
 
 
 def too_many_ahead(most: int, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 429, to the last of `most` requests of a connection that sent still more ahead."""
+    """Return the answer, a 429, to the last of `most` requests of a connection that sent more ahead."""
     body = problems.problem_body(
         TooManyRequests(f"{most} requests of this connection wait; send fewer ahead")
     )
@@ -84,7 +84,7 @@ def too_many_ahead(most: int, *, retry_after_seconds: int) -> Refusal:
 
 
 def raw_answer(refusal: Refusal) -> bytes:
-    """Return a refusal as the bytes of an answer, before there is a request."""
+    """Return a refusal as the bytes of an answer, for a connection that has not sent a request yet."""
     body = responses.to_json(refusal.problem)
     headers = [
         ("Content-Type", problems.MEDIA_TYPE),
@@ -108,9 +108,9 @@ def timed_out() -> Refusal:
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]
-    """A request while it is received: its head, and its body, in a temporary file if it is large.
+    """A request while it is received: its head and its body, which is in a temporary file if large.
 
-    The limits of the body are those of its route: a batch may be larger than a document.
+    Its route decides the limits of the body: a batch may be larger than a document.
     """
 
     adj: Adjustments
@@ -137,8 +137,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     @property
     def memory_bytes(self) -> int:
-        """Return about how many bytes of memory the request takes: nothing of a body in a temporary file."""
-        # The request line stands in the environment four times.
+        """Return about how many bytes of memory the request takes; a body in a temporary file counts 0."""
+        # The WSGI environment contains the request line four times.
         text = len(self.header_plus) or 4 * self.header_bytes_received + FIELD_BYTES * len(self.headers)
         head = REQUEST_BYTES + text
         if self.body_rcv is None:
@@ -146,7 +146,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         return head if self.body_rcv.getbuf().overflowed else head + self.body_bytes_received
 
     def release(self) -> None:
-        """Forget what was received of a request that is refused."""
+        """Free the received bytes of a refused request; keep the headers that its answer needs."""
         self.close()
         self.body_rcv, self.header_plus = None, b""
         self.header_bytes_received = self.body_bytes_received = 0
@@ -154,18 +154,18 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         self.headers = {name: self.headers[name] for name in names if name in self.headers}
 
     def received(self, data: bytes) -> int:
-        """Take the bytes of this request from `data` and return how many they are."""
+        """Take the bytes of this request from `data` and return how many it took."""
         if self.body_rcv is None and not self.header_plus and data.startswith(TLS_HANDSHAKE):
-            # Its client would wait for an answer until the time of the head is over.
+            # Without an error now, the client would wait until the time for the head is over.
             self.error = BadRequest("this port speaks plain HTTP; write http:// in the URL")
             self.completed = True
             return len(data)
         consumed: int = super().received(data)
         if self.headers_finished:
-            # waitress keeps the part of it that came first.
+            # waitress keeps the first part of the head, which is parsed now.
             self.header_plus = b""
         if self.completed:
-            # Nothing is left to wait for; waitress would read on.
+            # The body is complete, so the client needs no 100. waitress would send it, and then read on.
             self.expect_continue = False
         if self.chunked and self.body_rcv is not None and not self.completed:
             receiver = self.body_rcv
@@ -175,12 +175,12 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Parse the head and set the route's body limit; refuse one of more than FIELDS_MAX fields.
+        """Parse the head and set the route's body limit; refuse a head with more than FIELDS_MAX fields.
 
-        Raises ParsingError for an unsafe one.
+        Raises ParsingError for an unsafe head.
         """
         if header_plus.count(b"\n") > FIELDS_MAX + 2:
-            # They would take the event loop longer than most requests take a thread.
+            # Parsing them would block the event loop for longer than a thread needs for most requests.
             super().parse_header(header_plus[: header_plus.find(b"\n") + 1])
             self.error = RequestHeaderFieldsTooLarge(f"the head has more than {FIELDS_MAX} fields")
             return
@@ -188,7 +188,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             super().parse_header(header_plus)
         except ValueError as error:
             raise ParsingError("a number of the head is too long") from error
-        # In HTTP/1.1, waitress removes the header; a length beside chunks is how requests are smuggled.
+        # In HTTP/1.1, waitress removes the header. A length together with chunks allows request smuggling.
         if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
             raise ParsingError("Transfer-Encoding needs HTTP/1.1 and no Content-Length")
         if _CONTROL.search(self.request_uri):
@@ -198,10 +198,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
 
 class ProblemTask(ErrorTask):  # type: ignore[misc]
-    """Answers a request that the app does not get with a problem."""
+    """Answers a request with a problem instead of the app."""
 
     def execute(self) -> None:
-        """Write the problem that refuses the request, or only its head for HEAD."""
+        """Write the problem that refuses the request, without the body for HEAD."""
         error = self.request.error
         refusal = error if isinstance(error, Refusal) else _refusal(self.request)
         body = responses.to_json(refusal.problem)
@@ -215,7 +215,7 @@ class ProblemTask(ErrorTask):  # type: ignore[misc]
         self.content_length = len(body)
         if refusal.closes:
             self.set_close_on_finish()
-        # The answer to HEAD has the length, but no body.
+        # The answer to HEAD has the length of the body, without the body.
         self.write(b"" if getattr(self.request, "command", "") == "HEAD" else body)
 
 
@@ -235,28 +235,28 @@ def _closing(error: LineageError) -> Refusal:
 
 
 def internal_error() -> Refusal:
-    """Return the answer to a request that the app failed to answer; the log has its cause."""
+    """Return the answer, a 500, to a request that the app failed to answer; the log has the cause."""
     return Refusal(problems.internal_problem(request_id.get()), closes=True)
 
 
 class RequestTask(WSGITask):  # type: ignore[misc]
-    """Answers a request by the app."""
+    """Has the app answer a request."""
 
     environ: dict[str, Any] | None = None
-    # Whether waitress is about to close the connection only because the answer has no Content-Length.
+    # waitress would close the connection now, only because the answer comes without a Content-Length.
     _ends_with_head = False
 
     def get_environment(self) -> dict[str, Any]:
         """Return the WSGI environment, with this server's own variables such as RECEIVED and CLIENT_LEFT."""
         environ: dict[str, Any] = super().get_environment()
-        # werkzeug's own wrapper instead, so that answers are bytes, whatever they come from.
+        # Without waitress's wrapper werkzeug uses its own, so that answers are always bytes.
         environ.pop("wsgi.file_wrapper", None)
         environ["wsgi.multiprocess"] = True
         environ[RECEIVED] = self.request.received_at
         environ[CLIENT_LEFT] = self.channel.has_left
         environ[IS_ALONE] = self.channel.is_alone
         environ[QUERIED] = []
-        # The id that logs have, also where the client sent none.
+        # The same id as in logs, also if the client did not send one.
         environ["HTTP_X_REQUEST_ID"] = request_id.get()
         self.environ = environ
         return environ
@@ -272,6 +272,6 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         return header
 
     def set_close_on_finish(self) -> None:
-        """Close the connection after the answer, not after a 304, which has neither body nor length."""
+        """Close the connection after the answer, except after a 304, which has neither body nor length."""
         if not self._ends_with_head:
             super().set_close_on_finish()

@@ -1,4 +1,4 @@
-"""TLS of the event loop: sockets whose handshake and records never wait for their client."""
+"""TLS for the event loop: sockets whose handshake and records never wait for their client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from fll_hbase.runtime.errors import ConfigurationError
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """Return the context of FLL_TLS_CERT and FLL_TLS_KEY, None without. Raises ConfigurationError."""
+    """Return the TLS context of FLL_TLS_CERT and FLL_TLS_KEY, or None if neither is set.
+
+    Raises ConfigurationError if only one is set or they are not a certificate and its key.
+    """
     cert, key = settings.tls_cert, settings.tls_key
     if not cert and not key:
         return None
@@ -34,27 +37,28 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
 
 
 def _no_password() -> str:
-    """Raise ValueError: an encrypted key needs a password, which this server never asks for."""
+    """Raise ValueError: an encrypted key needs a password, and this server never asks for one."""
     raise ValueError("the key is encrypted; decrypt it, and let only the server's user read it")
 
 
 class TlsSocket:
-    """A connected socket with TLS, as the event loop and waitress use sockets: without waiting.
+    """A connected, non-blocking socket with TLS, with the methods that the event loop and waitress use.
 
-    The handshake is part of the first reads. What would have to wait raises BlockingIOError.
+    The handshake is part of the first reads. A call that would have to wait raises BlockingIOError.
     """
 
     def __init__(self, context: ssl.SSLContext, sock: socket.socket) -> None:
-        """Wrap a socket, which belongs to this object from now on. Raises OSError."""
+        """Wrap a socket, which this object owns from now on. Raises OSError."""
         sock.setblocking(False)
         self._socket = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         # The event loop reads while a request thread sends; OpenSSL allows only one call at a time.
         self._lock = Lock()
 
     def recv(self, size: int) -> bytes:
-        """Return up to `size` bytes, none at the end. Raises BlockingIOError if none has arrived.
+        """Return up to `size` bytes, or none at the end of input. Raises BlockingIOError if none has arrived.
 
-        `size` must be at least 16 KiB, that of a record: epoll does not see bytes left in OpenSSL's buffer.
+        `size` must be at least 16 KiB, the size of a record: epoll does not see bytes left in OpenSSL's
+        buffer.
         """
         with self._lock:
             try:
@@ -71,11 +75,11 @@ class TlsSocket:
                 raise _would_block() from error
 
     def shutdown(self, direction: int) -> None:
-        """Tell the client that nothing more is sent. Raises OSError."""
+        """Signal the client that nothing more is sent. Raises OSError."""
         with self._lock:
-            # That of the client is not waited for. ValueError: there was no handshake.
+            # The client's own `close_notify` is not awaited. ValueError means that there was no handshake.
             with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, ValueError):
-                # Sends the alert `close_notify`, without which an answer might have been cut by others.
+                # Sends the alert `close_notify`, which shows the client that the answer is complete.
                 self._socket.unwrap()
             self._socket.shutdown(direction)
 
@@ -91,5 +95,5 @@ class TlsSocket:
 
 def _would_block() -> BlockingIOError:
     """Return the error that tells an event loop to wait, with the number EWOULDBLOCK."""
-    # With its number: waitress compares that, not the class.
+    # With its number, because waitress compares the number, not the class.
     return BlockingIOError(errno.EWOULDBLOCK, "the client is not ready")

@@ -1,7 +1,7 @@
 """The audit log: a line for each write, each denied request and each query about a tagged field.
 
-A line names the principal, the path and the status, but has neither a token nor a body. That it cannot be
-written stops no request: it is an error in the log and a metric (decision 45).
+A line names the principal, the path and the status, but contains neither a token nor a body. A failure to
+write the log stops no request; the server's log and a metric report it (decision 45).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 TAG_SECONDS = 2.0
-"""How long the tags of what a request asked about may take to read, beyond the time of the request."""
+"""Time for reading the tags of the queried fields, in addition to the time of the request."""
 
 TAGS_MAX = 100
-"""Tagged fields of a dataset whose tags are listed."""
+"""Most tagged fields of a dataset whose tags are listed."""
 
 FAILURE_PAUSE_SECONDS = 60.0
-"""How often a log that cannot be written is reported."""
+"""Least time between two reports that the log cannot be written."""
 
 LINES = Counter("fll_audit_lines_total", "Lines that were written to the audit log.", ["event"])
 FAILURES = Counter("fll_audit_failures_total", "Lines that could not be written to the audit log.")
@@ -46,14 +46,14 @@ _log = logging.getLogger(__name__)
 
 
 class Queried(NamedTuple):
-    """The subject of a query: a field of a dataset, or with an empty name all of them."""
+    """The subject of a query: a field of a dataset, or all its fields if `field` is empty."""
 
     dataset: Dataset
     field: str
 
 
 def note_query(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> None:
-    """Note what a request asks about, for the audit log."""
+    """Note the subject of a request for the audit log."""
     noted = environ.get(QUERIED)
     if noted is not None and Queried(dataset, field) not in noted:
         noted.append(Queried(dataset, field))
@@ -86,7 +86,7 @@ class AuditLog:
     def note(self, environ: WSGIEnvironment, status: str, members: Mapping[str, str | int]) -> None:
         """Log a denied request, a write, or the queries about tagged data. Raises nothing.
 
-        `members` are those of the access log.
+        `members` are the members of the access log.
         """
         described = {**members, "path": raw_uri(environ).partition("?")[0]}
         if status in _DENIED:
@@ -94,9 +94,9 @@ class AuditLog:
             return
         if not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             self._write("write", described)
-        # An invalid query is about nothing: its names need not even be names.
+        # An invalid query has no subject: its names may not even be valid names.
         queries = () if status == "400" else environ.get(QUERIED, ())
-        # One limit for all queries of a batch: the thread that answered it is needed.
+        # One limit for all queries of a batch, because the request thread is needed for other requests.
         with deadline.limited(TAG_SECONDS):
             for queried in queries:
                 tags = self._tags_of(queried)
@@ -114,13 +114,13 @@ class AuditLog:
         except NotFound:
             return ""
         except LineageError as error:
-            # Rather a line too many: the store may have answered the query before it failed.
+            # Better one line too many: the store may have answered the query before it failed.
             _log.warning("the audit log does not know the tags of a question: %s", error)
             return "unknown"
         return ", ".join(sorted({entry.tag for entry in stored}))
 
     def _write(self, event: str, members: Mapping[str, str | int]) -> None:
-        """Write a line. If that fails, count it, and log it at most once in FAILURE_PAUSE_SECONDS."""
+        """Write a line. Count a failure, and log failures at most once in FAILURE_PAUSE_SECONDS."""
         try:
             self._file.write(self._format({"event": event, **members}))
         except OSError as error:

@@ -1,8 +1,8 @@
-"""Metrics for Prometheus: what the metrics of the package record, summed over the processes of the server.
+"""Metrics for Prometheus: the values of the package's metrics, summed over the processes of the server.
 
-Each process writes its values into files of its own in one directory; whichever process is asked reads the
-files of all (decision 93). prometheus_client decides when it is imported whether values are in files, so this
-module imports it in functions: the server names the directory first.
+Each process writes its values into its own files in a common directory, and the process that answers a scrape
+reads the files of all (decision 93). prometheus_client decides on import whether values are in files. This
+module therefore imports it in functions, after the server has named the directory.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _PREFIX, _OWNER = "fll-metrics-", "owner"
-"""Beginning of the name of the directory, and the file in it that the server has locked while it runs."""
+"""Prefix of the name of the directory, and the file in it that the server keeps locked while it runs."""
 
 _slot = 0
-"""Number in the names of this process's files; 0 is the process that starts the workers."""
+"""Number in the names of this process's files; 0 for the process that starts the workers."""
 
 WORKERS = metrics.Gauge("fll_workers", "Worker processes that serve.")
 WORKER_EXITS = metrics.Counter("fll_worker_exits_total", "Worker processes that ended, for whatever reason.")
@@ -47,25 +47,25 @@ def shared_directory() -> Iterator[Path]:
     os.environ[_VARIABLE] = str(directory)
     try:
         with (directory / "new").open("w") as lock:
-            # Inherited by the processes that are forked: free once all of them have ended.
+            # Forked processes inherit the lock, so it is free once all of them have ended.
             fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
             (directory / "new").rename(directory / _OWNER)
             yield directory
     finally:
-        # The processes that were forked meanwhile end here, too.
+        # Forked processes get here too, but only the owner removes the directory.
         if os.getpid() == owner:
             del os.environ[_VARIABLE]
             shutil.rmtree(directory, ignore_errors=True)
 
 
 def process_directory() -> Path | None:
-    """Return the directory that the processes of this server share; None outside of a server."""
+    """Return the directory that the processes of this server share, or None outside of a server."""
     directory = os.environ.get(_VARIABLE)
     return None if directory is None else Path(directory)
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the directories of this user's servers that were killed, which could not remove them."""
+    """Remove directories that killed servers of this user have left behind."""
     for directory in parent.glob(f"{_PREFIX}*"):
         # The next start tries again; a directory may also vanish meanwhile.
         with suppress(OSError):
@@ -78,11 +78,11 @@ def _remove_abandoned(parent: Path) -> None:
 
 @cache
 def connect() -> CollectorRegistry:
-    """Connect every metric of the package to Prometheus, once in a process; return what collects them."""
+    """Connect every metric of the package to Prometheus, once in a process; return their registry."""
     import prometheus_client
     from prometheus_client import values
 
-    # A gauge of its own for each counter, with the time of its first value: nothing reads them.
+    # Nothing reads the extra gauge with the time of the first value that each counter would have.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
     if process_directory() is not None:
         values.ValueClass = values.MultiProcessValue(lambda: _slot)  # type: ignore[no-untyped-call]
@@ -100,7 +100,7 @@ def connect() -> CollectorRegistry:
 
 
 def exposition() -> bytes:
-    """Return all metrics in the text format of Prometheus: of all processes in a server, else of this one."""
+    """Return the metrics of all processes of a server, or else of this process, as Prometheus text."""
     from prometheus_client import generate_latest
 
     registry = connect()
@@ -127,24 +127,24 @@ class _SharedFiles:
 def use_slot(slot: int) -> None:
     """Record the values of this process in the files of this slot from now on, adding to what they contain.
 
-    Two running processes never have one slot. The process that replaces another continues its counters, and
-    no file is left over.
+    Two running processes never have the same slot. A process that replaces another one continues its
+    counters, and no file is left behind.
     """
     global _slot
     _slot = slot
 
 
 def free_slot(directory: Path, slot: int) -> None:
-    """Remove what is true only while a process runs, of one that has ended."""
+    """Remove the gauges of a process that has ended, whose values hold only while it runs."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(slot, str(directory))  # type: ignore[no-untyped-call]
 
 
 def _has_values(path: Path) -> bool:
-    """Return whether a file exists and is not empty: prometheus_client fails on one just created.
+    """Return whether a file exists and is not empty; prometheus_client fails on an empty file.
 
-    Such a file stays empty if its process was killed at that moment.
+    A file is empty when just created, and stays empty if its process is killed at that moment.
     """
     with suppress(FileNotFoundError):
         return path.stat().st_size > 0
@@ -163,7 +163,7 @@ def _try_lock(descriptor: int, kind: int) -> bool:
 def _recorder(metric: metrics.Metric, registry: CollectorRegistry) -> metrics.Record:
     """Register a metric; return a function that records a value of it under label values."""
     add = _adder(metric, registry)
-    # Not prometheus_client's own lookup by labels, which takes as long as all the rest.
+    # prometheus_client's own lookup by labels would take as long as all the rest.
     by_labels: dict[tuple[str, ...], Callable[[float], None]] = {}
 
     def record(value: float, labels: tuple[str, ...]) -> None:

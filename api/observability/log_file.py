@@ -1,4 +1,4 @@
-"""Files of lines that several processes append to: lines are whole, and a file that was renamed is left."""
+"""Files of lines that several processes append to: lines stay whole, and log rotation is followed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ STANDARD_ERROR = "-"
 
 
 class LogFile(WatchedFileHandler):
-    """A file of lines, or standard error as `-`. Threads may share it, and processes the file.
+    """A file of lines, or standard error as `-`. Threads may share it; processes may share the file.
 
-    A file that was renamed or removed, as log rotation does, is created again by the next line.
+    The next line creates a file again that was renamed or removed, as log rotation does.
     """
 
     stream: Any
@@ -48,14 +48,14 @@ class LogFile(WatchedFileHandler):
 
     def _open(self) -> Any:
         """Return the file opened for appending without a buffer; a new one is readable by owner and group."""
-        # Names of datasets and users: for the owner and its group.
+        # Lines contain names of datasets and users, which are only for the owner and its group.
         return open(self.baseFilename, "ab", buffering=0, opener=partial(os.open, mode=0o640))
 
 
 def _append(file: FileIO, line: bytes) -> None:
     """Append a whole line under a lock. Raises OSError if nothing of the line is in the file."""
-    # One call appends all of it, unless the disk becomes full. The lock of the file is for that case
-    # alone: without it, the part of this line would be mixed with what others append to it.
+    # One call appends the whole line unless the disk becomes full. The lock is only for that case: without
+    # it, other processes could append to a part of this line.
     fcntl.flock(file, fcntl.LOCK_EX)
     try:
         written = file.write(line)
@@ -67,7 +67,7 @@ def _append(file: FileIO, line: bytes) -> None:
 
 
 def open_log(path: str, *, setting: str) -> LogFile | None:
-    """Return the log file of a setting, or None for an empty one. Raises ConfigurationError."""
+    """Return the log file of a setting, or None if it is empty. Raises ConfigurationError."""
     if not path:
         return None
     try:

@@ -1,6 +1,6 @@
 """Logs of the server on standard error: a line of JSON for each event, or of text on a terminal.
 
-A name, path or error text is data of clients: its control characters are escaped, so that no request can
+Names, paths and error texts come from clients. Their control characters are escaped, so that no request can
 write a line of its own.
 """
 
@@ -25,7 +25,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def configure(level: str) -> None:
-    """Log messages of at least `level` (FLL_LOG_LEVEL) to standard error: JSON, but text on a terminal."""
+    """Log messages of at least `level` (FLL_LOG_LEVEL) to standard error: text on a terminal, else JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextFormatter() if sys.stderr.isatty() else JsonFormatter())
     root = logging.getLogger()
@@ -56,7 +56,7 @@ def line_format(file: LogFile) -> Callable[[Mapping[str, Any]], bytes]:
 
 def _escape(text: str) -> str:
     """Escape control characters of a text, except line ends."""
-    # JSON escapes the control characters of ASCII, but neither those beyond nor ends of lines of Unicode.
+    # JSON escapes the control characters of ASCII, but not other control characters or line ends of Unicode.
     return text if text.isprintable() else "\n".join(map(escape_control, text.split("\n")))
 
 
@@ -92,5 +92,5 @@ class TextFormatter(logging.Formatter):
         moment = f"{datetime.fromtimestamp(record.created):%H:%M:%S}"
         first = f"{moment} {record.levelname:<8}{record.name}: {escape_control(record.getMessage())}"
         trace = self.formatException(record.exc_info) if record.exc_info else ""
-        # Indented: the text of an error may have lines that look like those of a log.
+        # Indented, because the text of an error may contain lines that look like lines of a log.
         return "\n".join([first, *(f"    {escape_control(line)}" for line in trace.splitlines())])

@@ -1,4 +1,4 @@
-"""Answered requests, seen in one place: counted, and written to the access log and the audit log."""
+"""Observation of answered requests: counts, the access log and the audit log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 NO_ROUTE = "none"
-"""The route of a request that reached none, such as one that is refused or has an unknown path."""
+"""The route of a request that no route answered, for example because it was refused."""
 
 CLIENT_LEFT_STATUS = "499"
 """The status of a request whose client left before an answer began. No such answer is sent."""
@@ -46,7 +46,7 @@ _REASONS = {
     "501": "malformed",
     "503": "overloaded",
 }
-"""Reasons by status, for answers of the server; the app's 400, 413 and 503 are answers, not refusals."""
+"""Reasons of refusals by status. Only the server's own answers count, not the app's 400, 413 and 503."""
 
 _REASONS_OF_APP = {status: _REASONS[status] for status in ("401", "403", "421", "429")}
 
@@ -107,12 +107,12 @@ class RequestObserver:
         try:
             log.write(line)
         except OSError as error:
-            # The answer does not depend on it. What the operator reads of it is this line.
+            # The answer does not depend on the log. This line informs the operator.
             _log.error("the access log cannot be written: %s", error)
 
 
 def members(answered: AnsweredRequest) -> dict[str, str | int]:
-    """Return what a line has of a request in either log, with the current time, never its path or query."""
+    """Return the members of a request's line in both logs: with the current time, without path and query."""
     principal = answered.environ.get(PRINCIPAL)
     trace = tracing.current()
     return {
@@ -130,11 +130,11 @@ def members(answered: AnsweredRequest) -> dict[str, str | int]:
 
 
 def method_of(command: str) -> str:
-    """Return the method of a request, or `other` for any that is not in _METHODS, such as CONNECT."""
+    """Return the method of a request, or `other` for a method outside _METHODS, such as CONNECT."""
     return command if command in _METHODS else "other"
 
 
 def status_of(phrase: str) -> str:
-    """Return the three digits that a status line such as `404 Not Found` begins with, `500` without them."""
+    """Return the first three digits of a status line such as `404 Not Found`, or `500` without them."""
     number = phrase[:3]
     return number if number.isdigit() else str(HTTPStatus.INTERNAL_SERVER_ERROR.value)

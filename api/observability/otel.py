@@ -1,7 +1,7 @@
 """Spans for OpenTelemetry, where it is installed and OTEL_TRACES_EXPORTER names an exporter.
 
 OpenTelemetry's own variables configure the rest: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME,
-OTEL_TRACES_SAMPLER and so on. Nothing of it is imported without that variable.
+OTEL_TRACES_SAMPLER and so on. OpenTelemetry is not imported without OTEL_TRACES_EXPORTER.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SERVICE_NAME = "fll"
 
 
 def configure(environment: Mapping[str, str]) -> None:
-    """Export the spans of this process as the variables say; call it after a fork, for it starts a thread.
+    """Export the spans of this process as the variables say. Call it after a fork, since it starts a thread.
 
     Raises ConfigurationError for an exporter that is unknown or not installed.
     """
@@ -36,7 +36,7 @@ def configure(environment: Mapping[str, str]) -> None:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    # The SDK reads the variable itself, but a name that is passed comes before it.
+    # The SDK reads the variable itself, but an explicit name would override it.
     name = {} if "OTEL_SERVICE_NAME" in environment else {"service.name": SERVICE_NAME}
     provider = TracerProvider(resource=Resource.create(name))
     provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -94,7 +94,7 @@ class OtelTracer:
         """Return a context that is a span below the current one, none without a request."""
         from opentelemetry import trace
 
-        # Checks of readiness, for one, belong to no request.
+        # Checks of readiness, for example, belong to no request.
         if not trace.get_current_span().get_span_context().is_valid:
             return nullcontext()
         return self._tracer.start_as_current_span(name, kind=trace.SpanKind.CLIENT)

@@ -1,4 +1,4 @@
-"""Readiness of the store, answered at once from checks in the background, which may hang."""
+"""Readiness of the store, reported at once from background checks, which may hang."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ CHECK_SECONDS_MAX = 2.0
 """Time of one check."""
 
 GRACE_SECONDS = 2 * PAUSE_SECONDS + CHECK_SECONDS_MAX
-"""How long a result counts."""
+"""How long the result of a check is valid."""
 
 PATIENCE_SECONDS = 0.1
 """How long a caller waits for a check, counted from when the check began."""
 
 WANTED_SECONDS = 30.0
-"""How long checks go on after the last caller: longer than the pause between probes of most supervisors."""
+"""How long checks continue after the last call: longer than most supervisors pause between probes."""
 
 
 class Readiness:
-    """Whether the store answers. Threads may share it; checks run only while callers want to know."""
+    """The latest check of the store. Threads may share it; checks run only while `require` is called."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        """Call nothing yet; `check` returns if the store answers, and raises a LineageError otherwise."""
+        """Take a check, which returns if the store answers and raises a LineageError otherwise."""
         self._check = check
         self._lock = threading.Lock()
         self._is_running = False
@@ -41,7 +41,7 @@ class Readiness:
     def require(self) -> None:
         """Return if the latest check found the store ready; raise its error or StoreUnavailable otherwise.
 
-        The result of a check counts for GRACE_SECONDS. The call starts checks in the background if none run,
+        The result of a check is valid for GRACE_SECONDS. The call starts background checks unless they run,
         and waits for a check until at most PATIENCE_SECONDS after that check began.
         """
         with self._lock:
@@ -56,11 +56,11 @@ class Readiness:
             seconds = time.monotonic() - self._began_at
             raise StoreUnavailable(f"the store has not answered for {seconds:.1f} s; try again")
         if error is not None:
-            # One exception for each caller: raising a shared one would mix their tracebacks.
+            # A copy for each caller, because a shared exception would mix their tracebacks.
             raise copy(error) from error
 
     def _check_while_wanted(self) -> None:
-        """Check every PAUSE_SECONDS until `require` was not called for WANTED_SECONDS."""
+        """Check every PAUSE_SECONDS until `require` has not been called for WANTED_SECONDS."""
         is_wanted = True
         try:
             while is_wanted:

@@ -1,11 +1,11 @@
-"""Recent activity: the documents that clients sent, by whom, and whether they were accepted or why not.
+"""Recent activity: which documents arrived, who sent them, and whether they were accepted or why not.
 
-When a request is answered, its notes go into the ring of the process. What a principal sees of the rings is
-decided here.
+When a request is answered, its notes go into the ring of the process. This module decides which entries of
+the rings a principal may see.
 
-The ring is a file of fixed size that the other processes read. A slot has the CRC-32 and the length of its
-entry, then its bytes. A reader may see a slot that is being written: its checksum does not fit, and the slot
-is left out (decision 0063).
+A ring is a file of fixed size that the other processes read. A slot contains the CRC-32 and the length of its
+entry, then the bytes of the entry. A reader skips a slot whose checksum does not match, because it is being
+written (decision 0063).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 SLOTS, SLOT_BYTES = 1_000, 1_024
-"""Entries of a process, and the bytes of each with its head."""
+"""Entries of a process, and the bytes of each entry with its head."""
 
 FILES_MAX = 32
-"""Files of a directory; beyond it the oldest of processes that have ended are removed."""
+"""Most files in the directory. Beyond it, the oldest files of ended processes are removed."""
 
 _HEAD = struct.Struct("<IH")
 ENTRY_BYTES_MAX = SLOT_BYTES - _HEAD.size
@@ -76,17 +76,17 @@ class ActivityRing:
             yield from _entries(self._memory[:])
             return
         for path in sorted(self._directory.glob(f"*{_SUFFIX}")):
-            # Another process may remove the file of one that has ended.
+            # Another process may remove the file of an ended process.
             with suppress(FileNotFoundError):
                 yield from _entries(path.read_bytes())
 
 
 def _map_file(directory: Path) -> mmap.mmap | None:
-    """Return the mapped file of this process; None, which is logged, where the disk has no room."""
+    """Return the mapped file of this process; log an error and return None if the disk has no room."""
     try:
         _remove_ended(directory)
         with (directory / f"{os.getpid()}{_SUFFIX}").open("w+b") as file:
-            # Reserved: a write to a page of a sparse file on a full disk would end the process.
+            # Reserve the space: writing to a page of a sparse file on a full disk would end the process.
             os.posix_fallocate(file.fileno(), 0, SLOTS * SLOT_BYTES)
             return mmap.mmap(file.fileno(), SLOTS * SLOT_BYTES)
     except OSError as error:
@@ -126,12 +126,12 @@ class RecentActivity:
             "sender": principal.name[:NAME_CHARACTERS_MAX] if principal else "",
             "sender_digest": principal.digest if principal else "",
             "client": environ.get("HTTP_USER_AGENT", "")[:NAME_CHARACTERS_MAX],
-            # Of a path that no route serves the path itself says what is wrong.
+            # Without a route, the path itself shows what is wrong.
             "route": environ.get(ROUTE) or environ.get("PATH_INFO", "")[:NAME_CHARACTERS_MAX],
         }
         encoded = []
         for entry in entries:
-            # Threads may give two entries one number, which then are in any order.
+            # Threads may give two entries the same number, and then their order is undefined.
             self._number += 1
             encoded.append(_encode(msgspec.structs.replace(entry, number=self._number, **about)))
         self._ring.append(encoded)
@@ -139,8 +139,8 @@ class RecentActivity:
     def read(self, principal: Principal | None, *, since_ms: int) -> list[Note]:
         """Return the entries since `since_ms` (epoch ms) that a principal may see, newest first.
 
-        None and an admin of every namespace see all. Others see their own entries, and those of programs
-        whose namespace they may read. Of the latter they see no refused entries and no texts, which may
+        None and an admin of every namespace see all. Others see their own entries, and entries of programs in
+        namespaces that they may read. Refused entries and texts of other senders are hidden, since they may
         contain any name.
         """
         entries = (_decoder.decode(encoded) for encoded in self._ring.read())
@@ -149,7 +149,7 @@ class RecentActivity:
 
 
 def _visible(entries: Iterable[Note], principal: Principal | None) -> Iterator[Note]:
-    """Yield the entries that a principal may see, without the texts that it may not see; all for None."""
+    """Yield the entries that a principal may see, without hidden texts, or everything for None."""
     for entry in entries:
         if (
             principal is None
@@ -169,7 +169,8 @@ def _encode(entry: Note) -> bytes:
         length //= 2
         names = {name: getattr(entry, name)[:length] for name in _SHORTENED}
         texts = tuple(text[:length] for text in entry.texts)
-        # A namespace decides who sees an entry: one that does not fit is shown to no other.
+        # The namespace decides who sees an entry, so an entry whose namespace does not fit is hidden from
+        # others.
         namespace = entry.namespace if len(entry.namespace) <= length else ""
         encoded = msgspec.json.encode(
             msgspec.structs.replace(entry, texts=texts, namespace=namespace, **names)
@@ -178,7 +179,7 @@ def _encode(entry: Note) -> bytes:
 
 
 class ActivityMiddleware:
-    """WSGI middleware that adds what a request recorded to the recent activity."""
+    """WSGI middleware that adds the documents of a request to the recent activity."""
 
     def __init__(self, app: WSGIApplication, activity: RecentActivity) -> None:
         self._app = app
@@ -188,7 +189,7 @@ class ActivityMiddleware:
         """Call the app. After a POST or PATCH add the newest SLOTS notes of the request to the activity."""
         if environ["REQUEST_METHOD"] not in _WRITES:
             return self._app(environ, start_response)
-        # The newest of a large batch: the ring has no room for more.
+        # Only the newest notes of a large batch fit into the ring.
         with notes.noting(SLOTS) as noted:
             answer = self._app(environ, start_response)
         if noted:

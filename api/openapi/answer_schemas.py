@@ -1,4 +1,4 @@
-"""Shapes of answers to documents, for the OpenAPI document alone: see `queries/acknowledgements.py`."""
+"""Shapes of answers to documents, only for the OpenAPI document; `queries/acknowledgements.py` makes them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class EventRecorded(msgspec.Struct):
 class BatchSummary(msgspec.Struct):
     """Counts of a batch of events."""
 
-    # The names in snake case here and below are those of OpenLineage's API.
+    # OpenLineage's API has names in snake case, here and below.
     received: int
     successful: int
     failed: int
@@ -76,7 +76,7 @@ class FailedEvent(msgspec.Struct):
 
 
 class WarnedEvent(msgspec.Struct):
-    """A recorded event of a batch with parts that were left out."""
+    """An event of a batch that was recorded without some of its parts."""
 
     index: int
     warnings: tuple[Fault, ...]

@@ -1,4 +1,4 @@
-"""The OpenAPI document in full: what its routes have in common is added to what each of them declares.
+"""Completion of the OpenAPI document: parts common to all routes are added to the declarations of each.
 
 Operation ids, examples, headers of answers, descriptions of common parameters, an introduction, and the order
 of the groups, questions before recording.
@@ -28,7 +28,7 @@ so: `truncated` and `truncatedBy`, or the headers `Truncated` and `Truncated-By`
 """
 
 TAGS_FIRST = ("questions", "reach", "changes", "reports", "catalogue", "tags", "policies", "cdap")
-"""Groups of routes that ask, in the order of the page; the others follow as they are registered."""
+"""Groups of query routes in the order of the page. The others follow in the order of registration."""
 
 _FIELD = "get /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}"
 _CDAP = "get /v3/namespaces/{namespace}/datasets/{name}/lineage"
@@ -94,7 +94,7 @@ OPERATION_IDS = {
     "get /healthz": "check_health",
     "get /readyz": "check_readiness",
 }
-"""Names of functions in generated clients, by method and path: they stay as published."""
+"""Names of functions in generated clients, by method and path. Published names must not change."""
 
 _PATH_PARAMETERS = {
     "namespace": "Namespace of a dataset, or of a program where it records",
@@ -139,7 +139,7 @@ def complete(document: Json) -> Json:
     """Add to an OpenAPI document, in place, what all routes have in common; return it."""
     document["info"]["description"] = INTRODUCTION
     document["components"]["securitySchemes"] = {"token": _TOKEN}
-    # Without a token as well: not every server asks for one.
+    # A token is optional, since not every server requires one.
     document["security"] = [{}, {"token": []}]
     document["tags"] = sorted(document["tags"], key=_tag_rank)
     for path, item in document["paths"].items():
@@ -160,8 +160,8 @@ def _operations(path: str, item: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _tag_rank(tag: Json) -> int:
-    """Return the place of a group in TAGS_FIRST. One that is not listed comes after all of these."""
-    # sorted() is stable: the other groups stay in their order.
+    """Return the place of a group in TAGS_FIRST; groups that are not listed come last."""
+    # sorted() is stable, so the other groups keep their order.
     return TAGS_FIRST.index(tag["name"]) if tag["name"] in TAGS_FIRST else len(TAGS_FIRST)
 
 
@@ -173,7 +173,7 @@ def _derived_id(route: str) -> str:
 
 
 def _describe(parameter: Json, descriptions: dict[str, str]) -> None:
-    """Give a parameter its description of `descriptions`, unless it has one of its own."""
+    """Give a parameter its description in `descriptions`, unless it has its own."""
     if parameter["name"] in descriptions:
         parameter.setdefault("description", descriptions[parameter["name"]])
 
@@ -192,7 +192,7 @@ def _add_examples(route: str, operation: Json, path_parameters: list[Json]) -> N
         if example is not None and parameter["in"] == "query":
             parameter["example"] = example
     if copies:
-        # Parameters of an operation replace those of its path that have their name.
+        # Parameters of an operation replace parameters of its path with the same name.
         operation["parameters"] = [*copies, *operation.get("parameters", [])]
     if route in examples.BODIES:
         for media in operation["requestBody"]["content"].values():
@@ -215,7 +215,7 @@ def _query_schema(schema: Json) -> Json:
 
 
 def _add_headers(operation: Json) -> None:
-    """Describe the headers of each answer: those of the query on 200, `Retry-After` on 503."""
+    """Describe the headers of each answer: headers of the query on 200, `Retry-After` on 503."""
     for status, response in operation["responses"].items():
         names = _header_names(operation, response) if status == "200" else ()
         names = ("Retry-After",) if status == "503" else names
@@ -229,7 +229,7 @@ def _header_names(operation: Json, response: Json) -> tuple[str, ...]:
     parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
     windowed = ("Window-Start", "Window-End", "Retained-From") if "start" in parameters else ()
     paged = ("Link",) if "cursor" in parameters else ()
-    # A bare array has no member `truncated`; of a paged one the next page has the rest.
+    # A bare array has no member `truncated`. A paged answer is never truncated: the next page has the rest.
     truncated = ("Truncated", "Truncated-By") if _is_array(response) and windowed and not paged else ()
     return (*windowed, *paged, *truncated)
 

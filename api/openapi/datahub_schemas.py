@@ -60,7 +60,7 @@ class AspectCount(msgspec.Struct):
 
 
 class IngestedEntity(msgspec.Struct):
-    """The outcomes of the proposals of one entity, and the runs that were recorded of them."""
+    """The outcomes of the proposals of one entity, and the runs recorded from them."""
 
     urn: str
     aspects: tuple[AspectCount, ...]
@@ -76,7 +76,7 @@ class Ingested(msgspec.Struct, kw_only=True):
 
 
 class MessageDryRun(msgspec.Struct, rename="camel"):
-    """The dry runs of a message; the members of a single one are members of the answer, too."""
+    """The dry runs of a message. If it has only one, its members are also members of the answer."""
 
     runs: tuple[dict[str, Any], ...]
     warnings: tuple[Fault, ...] = ()
@@ -88,7 +88,7 @@ class MessageDryRun(msgspec.Struct, rename="camel"):
 
 
 class Config(msgspec.Struct, rename="camel"):
-    """The configuration of a DataHub server, of which only the important members are described."""
+    """The configuration of a DataHub server, with only the important members described."""
 
     other_members: ClassVar[str] = ma.INCLUDE
 

@@ -1,4 +1,4 @@
-"""The routes of an app and their OpenAPI document, which is built when it is needed."""
+"""The routes of an app and their OpenAPI document, which is built on demand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
 
     def document(self) -> dict[str, Any]:
         """Return the OpenAPI document of all registered routes. Threads may call it at once."""
-        # Not when the app is created: that would take several times as long, in every process.
+        # Building it when the app is created would make that several times as slow in every process.
         with self._lock:
             self._describe()
             document: dict[str, Any] = self.spec.to_dict()

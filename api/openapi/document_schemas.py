@@ -14,10 +14,10 @@ from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.sql import ALIASES_MAX, DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 
-# Requests are parsed by fll_hbase.sources, for all ways of recording alike; tests compare both. Lengths are
-# limited in bytes, which a schema cannot state.
+# fll_hbase.sources parses requests, for all ways of recording alike; tests compare both. Lengths are limited
+# in bytes, which a schema cannot state.
 
-# Behind a description, as in earlier releases: the document stays the same byte for byte.
+# After the description, as in earlier releases, so that the document stays the same byte for byte.
 Text = Annotated[str, Meta(extra_json_schema={"minLength": 1})]
 ShortText = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
 Influence = Literal["direct", "indirect"]
@@ -42,7 +42,7 @@ class Run(Document, kw_only=True):
     type: Text
     program: Text
     run: Annotated[Text, Meta(description="Unique across namespaces")]
-    # Not an excluded maximum: apispec would write it as an included one.
+    # `le` instead of `lt`, which apispec would write as an inclusive maximum.
     start_time: Annotated[int, Meta(ge=0, le=START_LIMIT_MS - 1, description="Milliseconds since 1970")]
     state: State = State.COMPLETE
 
@@ -109,7 +109,7 @@ class Write(NamedOperation, kw_only=True):
 
 
 class RunDocument(Document, kw_only=True):
-    """A document about a run; the namespace is that of its program."""
+    """A document about a run, with the namespace of its program."""
 
     namespace: _OwnNamespace = ""
     run: Run
@@ -154,7 +154,7 @@ class FirstDesignDocument(RunDocument, kw_only=True):
 
 
 class SqlDefaults(msgspec.Struct):
-    """Catalog and schema of names of tables that have none; other members are refused."""
+    """Default catalog and schema for names of tables without them; other members are refused."""
 
     catalog: Annotated[str, Meta(extra_json_schema={"example": "shop"})] = ""
     schema: Annotated[str, Meta(extra_json_schema={"example": "public"})] = ""

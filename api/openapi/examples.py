@@ -1,7 +1,7 @@
-"""Examples of parameters and bodies for the OpenAPI document: of the sample, and of documents to record.
+"""Examples of parameters and bodies for the OpenAPI document: names in the sample, and documents to record.
 
-A test sends each of them to an app that has the sample, in the order of the routes that record before those
-that ask.
+A test sends all of them to an app that has the sample, to the routes that record before the routes that
+query.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ROUTE_VALUES: dict[str, dict[str, Any]] = {
         for route in ("lineage", "lineage/batch", "sql", "pipelines", "dbt")
     },
 }
-"""Values of routes that differ from the general ones."""
+"""Values for single routes that differ from the general ones."""
 
 
 def _run(program: str, run: str) -> Json:
@@ -247,5 +247,5 @@ BODIES: dict[str, Any] = {
 
 
 def parameter_example(route: str, name: str) -> Any:
-    """Return the example of a parameter of a route, such as `get /v3/search`, or None for an optional one."""
+    """Return the example of a parameter of a route such as `get /v3/search`, None if it is optional."""
     return _ROUTE_VALUES.get(route, {}).get(name, _PARAMETERS.get(name))

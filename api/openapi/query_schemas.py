@@ -1,4 +1,4 @@
-"""Schemas of queries: those of their parameters parse requests, those of their answers describe them."""
+"""Schemas of queries: schemas of parameters parse requests, schemas of answers only describe them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _QueryParams(NoParams):
 
     query: ClassVar[type[Query[Any]]]
 
-    # Also if other parameters are invalid: an answer lists every error of a query.
+    # Also if other parameters are invalid, because an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)
     def _check_times(self, data: dict[str, Any], **_: Any) -> None:
         """Raise ValidationError, by parameter, for times that cannot be parsed or are in the wrong order."""
@@ -66,7 +66,7 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
     options: dict[str, Any] = {"data_key": parameter.name, "metadata": metadata}
     if parameter.required:
         options["required"] = True
-    # A default that means "absent" is none to send, and windows have theirs in words.
+    # A default that means "absent" is not sent, and windows describe theirs in words.
     elif parameter.default not in (None, "", time_window.DEFAULT_START, time_window.DEFAULT_END):
         options["load_default"] = parameter.default
     match parameter.kind:
@@ -84,10 +84,10 @@ def _parameter_field(parameter: Parameter) -> fields.Field[Any]:
 
 
 def _text_checks(about: About) -> list[Callable[[str], None]]:
-    """Return the check of a text that is not empty, none without one."""
+    """Return the check of a parameter's text as a list, which is empty if the parameter has no check."""
 
     def check(text: str) -> None:
-        """Raise ValidationError with what is wrong with a text."""
+        """Raise ValidationError with the fault of a text."""
         if about.text_fault and (fault := about.text_fault(text)):
             raise ValidationError(fault)
 
@@ -95,7 +95,7 @@ def _text_checks(about: About) -> list[Callable[[str], None]]:
 
 
 def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[Any]:
-    """Return the marshmallow field of a parameter that is one of several words, in any case if it says so."""
+    """Return the marshmallow field of a parameter that is one of several words, if allowed in any case."""
     if not parameter.about.in_any_case:
         return fields.String(validate=validate.OneOf(parameter.words), **options)
     options["metadata"] |= {"enum": list(parameter.words)}
@@ -104,11 +104,11 @@ def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[A
 
 @cache
 def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
-    """Return the schema of a JSON object of an answer or document, for the OpenAPI document alone.
+    """Return the schema of a JSON object of an answer or document, only for the OpenAPI document.
 
-    Other members are not valid, unless `other_members` of the class says otherwise, in marshmallow's words.
+    Other members are invalid, unless the class has `other_members` with one of marshmallow's constants.
     """
-    # Members have another attribute here: `fields` is one of marshmallow's own.
+    # Prefixed, because `fields`, for example, is an attribute of marshmallow's own.
     members = {f"member_{item.encode_name}": _member_field(item) for item in msgspec.structs.fields(body)}
     meta = type("Meta", (), {"unknown": getattr(body, "other_members", ma.RAISE)})
     listed = {name: item for name, item in members.items() if item}
@@ -117,7 +117,7 @@ def body_schema(body: type[msgspec.Struct]) -> type[ma.Schema]:
 
 def schema_name(body: type[msgspec.Struct]) -> str:
     """Return the name of a body in the OpenAPI document."""
-    # Not that of a base, whose schema is another one.
+    # `vars` ignores the name of a base class, which has a different schema.
     name: str = vars(body).get("schema_name", body.__name__.removesuffix("Answer"))
     return name
 
@@ -146,7 +146,7 @@ def _array_schema(item: Any) -> ma.Schema | Json:
 
 
 def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None:
-    """Return the field of a struct's member, or None for `hidden`, which no schema has."""
+    """Return the field of a struct's member, or None for `hidden`, which schemas leave out."""
     if member.name == "hidden":
         return None
     hint, metas = _split_annotated(member.type)
@@ -158,7 +158,7 @@ def _member_field(member: msgspec.structs.FieldInfo) -> fields.Field[Any] | None
 
 
 def _split_annotated(hint: Any) -> tuple[Any, list[msgspec.Meta]]:
-    """Return a type without its `Annotated`, and the list of its annotations, empty without any."""
+    """Return a type without its `Annotated`, and the list of its annotations."""
     if get_origin(hint) is not Annotated:
         return hint, []
     plain, *metas = get_args(hint)
@@ -211,7 +211,7 @@ def _value_field(hint: Any, **given: Any) -> fields.Field[Any]:
         return _VALUES[hint](**options)
     if len(arguments) > 1 and float not in arguments:
         return fields.Raw(**{**options, "metadata": {"oneOf": list(map(_alternative, arguments))}})
-    # An optional value; of whole and decimal numbers the latter.
+    # An optional value. A type of whole or decimal numbers becomes decimal.
     return _value_field(float if float in arguments else arguments[0], **options)
 
 

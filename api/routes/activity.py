@@ -1,4 +1,4 @@
-"""Recent activity of this server, for whoever has just pointed a client at it."""
+"""Recent activity of this server, for users who have just set up a client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ blueprint = Blueprint("activity", __name__, description="What clients sent latel
 
 
 def _activity(query: Events) -> Answer[EventsAnswer]:
-    """Return the newest documents that arrived, with the outcome of the query, that the principal may see."""
+    """Return the newest documents with the outcome of the query that the principal may see."""
     recent: RecentActivity = current_app.extensions["fll-activity"]
     since_ms = query.since_ms(now_ms=now_ms())
     entries = recent.read(request.environ.get(PRINCIPAL), since_ms=since_ms)

@@ -1,4 +1,4 @@
-"""Shared by all groups of routes: a blueprint with strict query parsing, and the objects of the app."""
+"""Common parts of all groups of routes: a blueprint with strict query parsing, and the objects of the app."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
     ARGUMENTS_PARSER = QueryParser()
 
     def problems(self, *statuses: int) -> Callable[[Route], Route]:
-        """Return a decorator that documents the statuses of the problems that a route answers with."""
+        """Return a decorator that documents the statuses of a route's problems."""
 
         def decorate(view: Route) -> Route:
-            # Every route checks the Host, the principal and its limits, routes with a body the Origin, too
-            # (api/security/hosts.py, api/security/authentication.py, api/security/limits.py).
+            # Every route checks the Host, the principal and its limits, and routes with a body also check the
+            # Origin (api/security/hosts.py, api/security/authentication.py, api/security/limits.py).
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
                     status,
@@ -112,9 +112,9 @@ def reader() -> DocumentReader:
 
 def _view() -> View:
     """Return the view of the store that the caller may see, selected once for each request."""
-    # One view of a request: its parts number hidden names together.
+    # One view for each request, so that its parts number hidden names consistently.
     if "view" not in g:
-        # From the app and not a global: tests have many apps, each with a store of its own.
+        # From the app instead of a global, because tests have many apps, each with its own store.
         views: Views = current_app.extensions["fll-views"]
         g.view = views.select(request.environ)
     view: View = g.view
@@ -122,9 +122,9 @@ def _view() -> View:
 
 
 def body(role: Role, namespace: str | None = None) -> bytes:
-    """Return the body of a request that needs a role in a namespace. With None, in any.
+    """Return the body of a request that needs a role in a namespace, or in any namespace for None.
 
-    Raises Forbidden before anything is read, TooLarge, UnreadableDocument and UnsupportedMediaType.
+    Raises Forbidden before anything is read, and TooLarge, UnreadableDocument and UnsupportedMediaType.
     """
     require(request.environ, role, namespace)
     limits = settings()
@@ -132,9 +132,9 @@ def body(role: Role, namespace: str | None = None) -> bytes:
 
 
 def read_document(document_format: DocumentFormat, *, namespace: str | None) -> ParsedDocument:
-    """Read the body of the request as one document. Raises its errors, and those of `body`.
+    """Read the body of the request as one document. Raises its errors, or an error of `body`.
 
-    If the time of the request is over meanwhile, the error says that nothing was stored.
+    If the time of the request ends meanwhile, the error says that nothing was stored.
     """
     raw = body(Role.RECORDER, namespace)
     with deadline.reading():
@@ -148,7 +148,7 @@ def client_left() -> bool:
 
 @contextmanager
 def turn_of_batch() -> Iterator[None]:
-    """Wait until no other batch of this client reads or records a part; a part has the time of a request."""
+    """Wait until no other batch of this client reads or records a part. A part has the time of a request."""
     turns: Turns = current_app.extensions["fll-turns"]
     with turns.hold(request.environ), deadline.renewed():
         yield
@@ -159,10 +159,10 @@ def ingest_batch(
 ) -> list[RecordResult | LineageError]:
     """Record documents; return one result each, in order.
 
-    If the store is unavailable, that error is the result of every document without an error of its own. Each
-    PART_DOCUMENTS have the whole time of a request. Once it was not enough, no further part of the request is
-    tried: a store that hangs would cost each of them that time. Errors with a text of their own
-    for clients are logged.
+    If the store is unavailable, that error is the result of every document without its own error. Each part
+    of PART_DOCUMENTS documents has the whole time of a request. After a part that exceeds it, no further part
+    is tried, since each would wait as long for a store that hangs. Errors with a separate text for clients
+    are logged.
     """
     results: list[RecordResult | LineageError] = []
     for start in range(0, len(documents), PART_DOCUMENTS):
@@ -172,7 +172,7 @@ def ingest_batch(
         results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part, take_over)
     errors = [result for result in results if isinstance(result, LineageError)]
     report_refused(errors)
-    # One object may be the error of many documents.
+    # By identity, because one object may be the error of many documents.
     for error in {id(error): error for error in errors if error.client_text}.values():
         _log.error("request %s: %s: %s", g.get("request_id", ""), type(error).__name__, error)
     return results
@@ -181,11 +181,11 @@ def ingest_batch(
 def _ingest_part(
     documents: Sequence[ParsedDocument | LineageError], take_over: bool
 ) -> list[RecordResult | LineageError]:
-    """Record documents with a time budget of their own; a failing store refuses each of them."""
+    """Record documents with their own time budget; a failure of the store is the result of each of them."""
     try:
         with deadline.renewed():
             return notes.ingest_documents(store(), documents, take_over=take_over)
-    # Not one 503 for all: errors of documents are final, only the others may be sent again.
+    # Not one 503 for all, because errors of documents are final and only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
         if isinstance(error, DeadlineExceeded):
             g.exceeded = error
@@ -195,5 +195,5 @@ def _ingest_part(
 def _refuse(
     documents: Sequence[ParsedDocument | LineageError], error: LineageError
 ) -> list[RecordResult | LineageError]:
-    """Return for each document its own error if it is one, else `error`."""
+    """Return for each document its own error if it has one, else `error`."""
     return [document if isinstance(document, LineageError) else error for document in documents]

@@ -52,7 +52,7 @@ blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/
 _log = logging.getLogger(__name__)
 
 VERSION = "v1.0.1"
-"""The version from which on DataHub's SDK uses the newer protocol, `/openapi/v3`."""
+"""The first version with which DataHub's SDK uses the newer protocol, `/openapi/v3`."""
 
 OTHERS_RECORDED = "the other proposals of the message are recorded"
 
@@ -63,8 +63,8 @@ _ENTITIES = {"anyOf": [{"type": "array", "items": reference(IngestedEntity)}, _D
 
 @blueprint.after_request
 def _add_message(response: Response) -> Response:
-    """Repeat the detail of a problem as `message` in its body; return the response, others unchanged."""
-    # The only member of an error that DataHub's clients show.
+    """Repeat the detail of a problem as `message` in its body; return any response."""
+    # DataHub's clients show only this member of an error.
     if response.mimetype == problems.MEDIA_TYPE:
         problem = msgspec.json.decode(response.get_data())
         response.set_data(responses.to_json({**problem, "message": problem["detail"]}))
@@ -174,8 +174,8 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 
 def _read(form: MessageFormat) -> ParsedMessage:
-    """Read the body as a DataHub message of this form. Raises its errors, and those of `body`."""
-    # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
+    """Read the body as a DataHub message of this form. Raises its errors, or an error of `body`."""
+    # All proposals are parsed before the first is recorded, so an unreadable message records nothing.
     raw = body(Role.RECORDER)
     with deadline.reading():
         return datahub.read(
@@ -198,15 +198,15 @@ def _deleted_urn() -> str:
 def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]:
     """Record a message; return its outcomes by entity, and the warnings.
 
-    Raises the error of the first refused run, and UnreadableDocument if some proposals cannot be read; the
-    rest is recorded in both cases. Sending the whole message again is safe.
+    Raises the error of the first refused run, or UnreadableDocument if some proposals cannot be read. The
+    rest is recorded in both cases, and sending the whole message again is safe.
     """
     (result,) = notes.ingest_documents(
         store(), [ParsedDocument(message.runs, message.schemas, message.warnings)]
     )
     if isinstance(result, LineageError):
         raise result
-    # After recording: a message that failed is sent again, and would be counted twice.
+    # After recording, because a failed message is sent again and would be counted twice.
     _count(message.counted)
     # The program of a run from DataHub is the urn of its entity (docs/record/datahub.md).
     heads = (item if isinstance(item, IncomingEvent) else item.run for item in message.runs)
@@ -215,7 +215,7 @@ def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]
     for run in result.runs:
         entities[urn_of_run[run.run]]["runs"].append(acknowledgements.recorded_run(run))
     if message.refused:
-        # After recording, so that they cost no other; the only answer that DataHub's clients report.
+        # Raised after recording, so that the other proposals are kept. DataHub's clients report only errors.
         raise UnreadableDocument([*message.refused, *result.warnings, FieldError("", OTHERS_RECORDED)])
     return list(entities.values()), result.warnings
 
@@ -242,8 +242,8 @@ def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
 
 
 def _dry_run(message: ParsedMessage) -> Response:
-    """Return the dry run of each run. For a single run, its members also at the top level."""
-    # So that one proposal has the answer that documents of one run have on every recording route.
+    """Return the dry run of each run. The members of a single run are also at the top level."""
+    # The answer to one proposal then has the same form as for one run on every recording route.
     runs = [acknowledgements.dry_run(preview(run)) for run in message.runs]
     single = runs[0] if len(runs) == 1 else {}
     return responses.json_response({**single, "runs": runs, **_warnings(message.warnings)})

@@ -17,10 +17,10 @@ blueprint = Blueprint("documentation", __name__)
 
 _PARSER = QueryParser()
 
-# Served from here, so that the page needs no other server; Swagger UI reads OpenAPI 3.1 from version 5 on.
+# Served from here, so that the page needs no other server. OpenAPI 3.1 needs Swagger UI 5 or later.
 _DIST = str(files("flask_swagger_ui") / "dist")
 
-# Relative addresses: a proxy may serve everything behind a path prefix.
+# Relative addresses, because a proxy may serve everything behind a path prefix.
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -35,7 +35,7 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
-# Swagger UI sets styles of its elements.
+# Inline styles are allowed because Swagger UI sets styles of its elements.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -65,5 +65,5 @@ def start() -> Response:
 
 @blueprint.route("/docs/<path:name>")
 def asset(name: str) -> Response:
-    """Return a file of Swagger UI. 404 if there is none of that name."""
+    """Return a file of Swagger UI, or a 404 if no file has that name."""
     return send_from_directory(_DIST, name)

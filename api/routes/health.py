@@ -28,7 +28,7 @@ blueprint = Blueprint("health", __name__, description="For load balancers and su
 @blueprint.problems(400)
 def liveness(query: dict[str, Any]) -> Response:
     """Report that the process is alive."""
-    # Without the store: restarting processes does not help while HBase is down, they reconnect by themselves.
+    # Without the store: while HBase is down restarts do not help, and processes reconnect by themselves.
     return responses.json_response({"status": "alive"})
 
 
@@ -56,10 +56,10 @@ def ready(query: dict[str, Any]) -> Response:
 def metrics(query: dict[str, Any]) -> Response:
     """Return the metrics of all processes of the server, for Prometheus.
 
-    They name routes, never datasets, fields, runs or users, but they count what all namespaces do. So with
-    authentication they need the role admin in all namespaces, or FLL_METRICS_TOKEN.
+    Metrics name routes, never datasets, fields, runs or users, but they count requests of all namespaces.
+    With authentication, this route therefore needs the role admin in all namespaces, or FLL_METRICS_TOKEN.
     """
-    # The token of metrics comes without a principal, as every request without authentication.
+    # Requests with FLL_METRICS_TOKEN have no principal, like all requests without authentication.
     principal: Principal | None = request.environ.get(PRINCIPAL)
     if principal is not None and not principal.may_everywhere(Role.ADMIN):
         raise Forbidden(
@@ -69,5 +69,5 @@ def metrics(query: dict[str, Any]) -> Response:
 
 
 def exposition() -> Response:
-    """Return the metrics of all processes, whoever asks."""
+    """Return the metrics of all processes, without checking rights."""
     return Response(exporter.exposition(), content_type=exporter.MEDIA_TYPE)

@@ -26,7 +26,7 @@ from .blueprint import Blueprint, body, ingest_batch, read_document, reader, set
 
 PATH = "/api/v1/lineage"
 PREFIX = "/api/v1"
-"""Clients look for the routes of events below it: of a path that does not exist the answer names them."""
+"""Path prefix of the event routes. The answer to an unknown path below it names these routes."""
 
 HINT = (
     f"nothing is recorded here: OpenLineage events go to {PATH} or {PATH}/batch (in a client: this server as "
@@ -50,7 +50,7 @@ _EVENT = {"type": "object", "description": "A run, job or dataset event of OpenL
 @blueprint.problems(400, 404)
 def wrong_path_hint(query: dict[str, Any]) -> Response:
     """Return a 404 that names the routes that record."""
-    # A client whose `endpoint` setting is wrong posts here; a bare 404 would not tell its user why.
+    # A client with a wrong `endpoint` setting posts here, and a bare 404 would not explain the fault.
     return problems.not_found_problem(HINT)
 
 
@@ -66,11 +66,11 @@ def record_event(query: dict[str, Any]) -> Response:
     """Record one event.
 
     The events of a run are merged, in whatever order they arrive. With `dryRun=true` nothing is stored, and
-    the answer is what would be recorded of this event without the others.
+    the answer shows the lineage of this event alone.
     """
     document = read_document(format_named("openlineage"), namespace=None)
     if query["dry_run"]:
-        # A dataset event may have no run: the same shape, without operations.
+        # A dataset event may have no run, and gets an answer of the same shape, without operations.
         info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())
         return responses.json_response(acknowledgements.dry_run(info, document.warnings))
     return record(store(), document)
@@ -81,7 +81,7 @@ def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
     (result,) = notes.ingest_documents(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result
-    # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/record/openlineage.md).
+    # A repeated event gets a 201, unlike a repeated document, which gets a 200 (docs/record/openlineage.md).
     if result.runs:
         return responses.json_response(acknowledgements.recorded_run(result.runs[0], result.warnings), 201)
     return responses.json_response(acknowledgements.recorded_metadata(result.metadata, result.warnings), 201)
@@ -128,7 +128,7 @@ def record_events(query: dict[str, Any]) -> Response:
 
 
 def _try_parse(event: object) -> ParsedDocument | LineageError:
-    """Return an event as a document, or the error that it has. Raises the errors of `deadline.reading`."""
+    """Return an event as a document, or its error. Raises the errors of `deadline.reading`."""
     try:
         return parse_event(event, name_rules=reader().name_rules)
     except LineageError as error:

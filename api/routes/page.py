@@ -17,7 +17,7 @@ _POLICY = (
 )
 HEADERS = {
     CONTENT_SECURITY_POLICY: _POLICY,
-    # The names of the files never change: a browser asks by their entity tags.
+    # The names of the files never change, so browsers revalidate them by their entity tags.
     "Cache-Control": "no-cache",
 }
 _FOLDER = Path(__file__).parents[1] / "page"
@@ -32,7 +32,7 @@ _FILES = {
 
 
 def _add_file(path: str, name: str, mimetype: str) -> None:
-    """Add the route of a file, which is read once; the page parses its query itself, so none is refused."""
+    """Add the route of a file, which is read once. It accepts any query, since the page parses its own."""
     content = (_FOLDER / name).read_bytes()
     blueprint.add_url_rule(
         path, name.replace(".", "-"), lambda: Response(content, mimetype=mimetype, headers=HEADERS)

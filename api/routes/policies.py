@@ -46,7 +46,7 @@ add_query(blueprint, PolicyByName)
 @blueprint.response(204, description="Removed, durably")
 @blueprint.problems(400, 403, 404, 409, 503)
 def remove_policy(parameters: dict[str, Any], policy: str) -> Response:
-    """Remove a policy. 404 if there is none of that name, 409 if there are several."""
+    """Remove a policy. 404 if no policy has that name, 409 if several have it."""
     return remove(PolicyByName(policy, **parameters))
 
 

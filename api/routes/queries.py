@@ -1,4 +1,4 @@
-"""Routes of queries: each is made from the query's own description."""
+"""Routes of queries, each built from the description of its query."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ..wire.query_params import now_ms, window_params
 from .blueprint import Blueprint, body, store
 
 _JSON = "application/json"
-# Private: an answer is for who asked, also where a proxy between would keep it for all.
+# Private, so that a proxy does not serve an answer for one client to another.
 _IMMUTABLE = "private, max-age=31536000, immutable"
 _HTML = "text/html"
 _HTML_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
-"""What a page to print may load: nothing but the styles in it."""
+"""The policy of a page to print, which may load nothing except its own styles."""
 
-"""A year, the most that caches count with; `immutable`: a reload does not ask either (RFC 8246)."""
+"""A year, the most that caches use. With `immutable`, a reload sends no request either (RFC 8246)."""
 
 
 def add_query(
     blueprint: Blueprint, query: type[Query[Any]], *, answer: Callable[[Any], Answer[Any]] | None = None
 ) -> None:
-    """Add the route of a query to a blueprint; `answer` takes the place of the answer of the store."""
+    """Add the route of a query to a blueprint; `answer` replaces the answer of the store."""
 
     def view(parameters: dict[str, Any], **names: str) -> Response:
         given = query(**names, **parameters)
@@ -48,7 +48,7 @@ def add_query(
     view.__name__ = query.__name__
     view = blueprint.problems(*query.statuses)(view)
     for media_type, write in query.formats.items():
-        # A page to print also says when and for whom it was made: an example lacks both.
+        # A page to print also shows when and for whom it was made, which an example lacks.
         text = None if query.example is None or media_type == _HTML else write(query.example)
         view = blueprint.alt_response(
             200,
@@ -69,22 +69,22 @@ def add_query(
 
 
 def put(query: Changeable[Any], namespace: str | None = None) -> Response:
-    """Return the response to a PUT of what a query is about, described in the body of the request.
+    """Return the response to a PUT of the object that a query describes, with the body of the request.
 
-    Raises Forbidden without the role `steward` in the namespace. With None, in any.
+    Raises Forbidden without the role `steward` in the namespace, or in any namespace for None.
     """
     stored, is_new = query.put(store(), body(Role.STEWARD, namespace))
     return responses.json_response(stored, 201 if is_new else 200)
 
 
 def remove(query: Changeable[Any]) -> Response:
-    """Remove what a query is about; return a 204. Raises NotFound if it does not exist."""
+    """Remove the object that a query describes; return a 204. Raises NotFound if it does not exist."""
     query.remove(store())
     return Response(status=204)
 
 
 def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> Blueprint:
-    """Return a new blueprint with the routes of queries; `description` is that of its group."""
+    """Return a new blueprint with the routes of queries; `description` describes the group."""
     blueprint = Blueprint(name, __name__, description=description)
     for query in queries:
         add_query(blueprint, query)
@@ -92,7 +92,7 @@ def query_blueprint(name: str, description: str, *queries: type[Query[Any]]) -> 
 
 
 def rule(query: type[Query[Any]]) -> str:
-    """Return the path of a query as a rule of Flask. Each name has the converter of the same name."""
+    """Return the path of a query as a rule of Flask, in which each name has the converter of that name."""
     return re.sub(r"{(\w+)}", r"<\1:\1>", query.path)
 
 
@@ -102,7 +102,7 @@ def description(query: type[Query[Any]]) -> str:
 
 
 def _stamp(zone: str) -> Stamp:
-    """Return when the answer to the request is made, for whom, by which server, and the zone of its times."""
+    """Return when, for whom and by which server the answer is made, and the zone of its times."""
     principal: Principal | None = request.environ.get(PRINCIPAL)
     by = "" if principal is None else principal.name
     return Stamp(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {VERSION}", zone=zone)
@@ -121,7 +121,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
         response.headers["Base-End"] = responses.epoch_seconds(answer.base_window.stop_ms)
     if query.is_immutable:
         response.headers["Cache-Control"] = _IMMUTABLE
-    # An answer must not look complete when it is not, also where its body has no place for it (decision 8).
+    # A truncated answer must not look complete, even if its body has no member for limits (decision 8).
     has_limits = hasattr(answer.body, "truncated_by") and not query.limits_in_headers
     if query.formats:
         accepted = request.accept_mimetypes.best_match([_JSON, *query.formats], default=_JSON)

@@ -1,4 +1,4 @@
-"""Groups of routes that are made from queries alone."""
+"""Groups of routes that are built only from queries."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ blueprint = query_blueprint("questions", "Query the lineage of a window", Lineag
 def questions(query: dict[str, Any]) -> Response:
     """Answer up to 100 questions together.
 
-    A question is the path of a GET request. An invalid one does not stop the others. They share what they
-    read and the time of one request: those that it does not reach are answered 503.
+    A question is the path of a GET request. An invalid question does not stop the others. All share the rows
+    that they read and the time of one request. Questions that do not fit into that time are answered 503.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     return responses.json_response(answer_batch(app, store(), parse_batch(body(Role.READER))))

@@ -54,10 +54,10 @@ from .blueprint import (
     turn_of_batch,
 )
 
-# A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
+# Bounds memory: a body may have 512 MiB, and is decoded and recorded one batch at a time.
 BATCH_DOCUMENTS = 2_000
 _QUICK_BYTES = 2**16
-"""A line of no more bytes is read without looking at the time, whatever is in it."""
+"""Lines up to this size are read without checking the deadline, whatever they contain."""
 NATIVE = format_named("lineage")
 
 _NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
@@ -114,8 +114,8 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
 
     A run whose line is answered with 201 or 200 is durable. The answer begins after the last line was read.
     A run id that another program recorded, also on an earlier line, is a problem 409 unless `replace=true`.
-    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last line of the answer is then a
-    problem of type `batch-stopped`, which names the line to go on with.
+    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read. The last line of the answer is then a
+    problem of type `batch-stopped`, which names the next line to send.
     """
     require(request.environ, Role.RECORDER, namespace)
     limits = settings()
@@ -136,15 +136,16 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
 def _answer_lines(
     lines: Iterator[InputLine], answer: BatchAnswer, namespace: str, query: Mapping[str, Any]
 ) -> BatchStopped | None:
-    """Write an answer for each line, recorded or with `dryRun` previewed; return why it stopped early.
+    """Record each line, or preview it with `dryRun`, and write its answer.
 
-    None if every line has an answer.
+    Return the error that stopped the batch early, or None if every line has an answer.
     """
     budget = ErrorBudget(settings().batch_errors_max)
     batches = split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw))
     has_begun = False
     while True:
-        # The body has arrived as a whole: in its turn a batch waits for no client, and decompresses alone.
+        # The body has arrived completely, so a batch does not wait for its client during its turn.
+        # Decompressing is part of the turn.
         with turn_of_batch():
             batch = next(batches, None)
             if batch is None:
@@ -175,7 +176,7 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
     try:
         with deadline.renewed(), deadline.reading():
             return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
-    # Of this line alone: those before it may be recorded already.
+    # The error of this line only, because earlier lines may be recorded already.
     except (DeadlineExceeded, TooLarge) as error:
         return error
 
@@ -193,7 +194,7 @@ def _record_batch(
 
 
 def _preview_batch(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> Iterator[Json]:
-    """Yield what recording each document would answer, or its problem, in order; store nothing."""
+    """Yield the answer that recording each document would give, or its problem, in order; store nothing."""
     for document in _with_conflicts(documents, take_over=take_over):
         if isinstance(document, LineageError):
             yield problems.problem_body(document)
@@ -206,7 +207,8 @@ def _with_conflicts(
 ) -> list[ParsedDocument | LineageError]:
     """Return the documents, with a RunIdConflict in place of each whose run id another program owns.
 
-    If the store does not answer or has no table, each document gets a warning: its run id was not compared.
+    If the store does not answer or has no table, each document gets a warning that its run id was not
+    compared.
     """
     try:
         conflicts = find_conflicts(store(), documents, take_over=take_over)
@@ -218,7 +220,7 @@ def _with_conflicts(
 def _with_warning(
     document: ParsedDocument | LineageError, warning: FieldError
 ) -> ParsedDocument | LineageError:
-    """Return a copy of a document with one more warning; an error is returned as it is."""
+    """Return a copy of a document with one more warning, or an error as it is."""
     if isinstance(document, LineageError):
         return document
     return replace(document, warnings=(*document.warnings, warning))
@@ -264,7 +266,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
     shape = _REQUESTS.get(document_format.name, _RequestShape())
     recorded, dry_run = (Recorded, DryRun) if document_format.has_run_id else (RecordedRuns, DryRuns)
     view = _view(document_format, shape)
-    # As decorators from the bottom up: `route` is last, since it registers the view that the others made.
+    # Like decorators, from the bottom up: `route` is last because it registers the view that the others made.
     for decorate in (
         routes.problems(400, 409, 413, 415, 422, 503),
         routes.alt_response(
@@ -296,21 +298,21 @@ def _view(document_format: DocumentFormat, shape: _RequestShape) -> Callable[...
             raise checked
         return responses.json_response(_preview(checked, document_format))
 
-    # flask-smorest takes summary and description of a route from the docstring of its view.
+    # flask-smorest takes the summary and description of a route from the docstring of its view.
     view.__doc__ = f"Record {document_format.title}.\n\n{shape.notes} {_DRY_RUN}"
     view.__name__ = "record"
     return view
 
 
 def _request(shape: _RequestShape) -> Json:
-    """Return the schema of the body: one of the shapes, any object without shapes."""
+    """Return the schema of the body: one of the shapes, or any object if there are no shapes."""
     schemas = [reference(body) for body in shape.bodies]
     return {"oneOf": schemas} if len(schemas) > 1 else schemas[0] if schemas else {"type": "object"}
 
 
 def format_blueprints(formats: Iterable[DocumentFormat]) -> list[Blueprint]:
     """Return a blueprint for each format that has a route. Its name is the tag in the OpenAPI document."""
-    # Not one blueprint for all: routes are named after their view, which is `record` for every format.
+    # One blueprint for each, because routes are named after their view, which is `record` for every format.
     blueprints = []
     for document_format in formats:
         if document_format.route:

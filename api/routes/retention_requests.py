@@ -1,4 +1,4 @@
-"""Retention by request: runs of all datasets, or of one, are no longer shown, and deleted by the next job."""
+"""Retention by request: runs of all datasets, or of one, are hidden at once and deleted by the next job."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ACCEPTED = "Stored, durably: no question shows these runs; a retention job dele
 
 
 class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
-    """A request, and how many runs it is about."""
+    """A request, and how many runs it affects."""
 
     namespace: Annotated[
         str, msgspec.Meta(description="Namespace of the dataset, for a request about one dataset")
@@ -48,7 +48,7 @@ class RetentionRequestAnswer(Body, frozen=True, kw_only=True):
 
 
 class RetentionRequestParams(NoParams):
-    """The time before which runs are to go, loaded as `before_ms`; explicit, and not in the future."""
+    """The time before which runs are removed, loaded as `before_ms`: required, and not in the future."""
 
     before_s = TimeParam(
         data_key="before",

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 NONE, TOKENS, JWT = "none", "tokens", "jwt"
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/", "/page.js", "/details.js", "/page.css"})
-"""Answered to anyone: probes, and the files of the page, which contain nothing of the store."""
+"""Paths that are answered to anyone: probes, and the files of the page, which contain no stored data."""
 
 CACHE_SECONDS, CHECK_SECONDS_MAX = 5.0, 4.0
-"""How long a result counts, and how long a check may take: a revoked token ends within the sum."""
+"""How long a result is valid, and how long a check may take. A revoked token stops working within the sum."""
 
 CACHED_MAX = 10_000
 CREDENTIALS_CHARACTERS_MAX = 16_384
@@ -52,13 +52,13 @@ METRICS_TOKEN_CHARACTERS_MIN = 32
 _CREDENTIALS = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
 
 ATTEMPTS_BURST, ATTEMPTS_PER_SECOND = 20, 1.0
-"""Wrong credentials that one address may send at once, and on average."""
+"""Wrong credentials that one address may send at once, and per second on average."""
 
 _ADVICE = "send a bearer token (`Authorization: Bearer <token>`; clients of fll read it from FLL_TOKEN)"
 
 
 class _Unchecked(StoreUnavailable):
-    """Neither the table nor the identity provider says whether a token is valid."""
+    """A token cannot be checked, because the table or the identity provider does not answer."""
 
     client_text = "the token cannot be checked now, the server's log says why; try again"
 
@@ -73,10 +73,10 @@ class _Result:
 
 
 class Authentication:
-    """WSGI middleware that sets PRINCIPAL, or answers 401, 429 for guesses, or 503 if it cannot know.
+    """WSGI middleware that sets PRINCIPAL, or answers 401, 429 for guesses, or 503 if a check is impossible.
 
-    Results are cached by the hash of the credentials for CACHE_SECONDS, counted from before the check. Cached
-    results are the only ones that count without the store; a store that is away lets no one through.
+    Results are cached by the hash of the credentials for CACHE_SECONDS, counted from before the check. While
+    the store is away, only cached results let a request through.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Authentication:
         self._attempts = TokenBuckets(per_second=ATTEMPTS_PER_SECOND, burst=ATTEMPTS_BURST, clock=clock)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        # Nothing but this middleware may say who asks.
+        # Only this middleware may set the principal.
         environ.pop(PRINCIPAL, None)
         if not is_open(environ) and not self._is_scrape(environ):
             try:
@@ -117,7 +117,7 @@ class Authentication:
         return is_right and scheme.lower() == "bearer" and raw_path(environ) == METRICS_PATH
 
     def _verified(self, environ: WSGIEnvironment) -> Verified:
-        """Return whose request it is; results are cached by token for CACHE_SECONDS.
+        """Return the principal of a request. Results are cached by token for CACHE_SECONDS.
 
         Raises Unauthenticated, TooManyRequests, StoreUnavailable.
         """
@@ -129,7 +129,8 @@ class Authentication:
         with self._lock:
             cached = self._results.get(digest)
         if cached is None or self._clock() - cached.began_at > CACHE_SECONDS:
-            # A neighbour behind the same proxy may guess as long as it likes: who had a right is checked.
+            # A token that was valid is checked in any case: guesses of others behind the same proxy must not
+            # lock its owner out.
             if cached is None or cached.verified is None:
                 self._require_attempt(peer(environ))
             cached = self._check(verifier, credentials, cached)
@@ -138,7 +139,7 @@ class Authentication:
         return self._valid(cached, environ)
 
     def _valid(self, result: _Result, environ: WSGIEnvironment) -> Verified:
-        """Return the caller. Raises Unauthenticated for a wrong token (it counts) or an expired one."""
+        """Return the caller. Raises Unauthenticated for an expired or wrong token; wrong ones are counted."""
         verified = result.verified
         if verified is None:
             self._attempts.take(peer(environ))
@@ -148,9 +149,9 @@ class Authentication:
         return verified
 
     def _check(self, verifier: Verifier, credentials: str, earlier: _Result | None) -> _Result:
-        """Verify a token now; a wrong one is a result without `verified`. Raises StoreUnavailable.
+        """Verify a token now; the result for a wrong token has no `verified`. Raises StoreUnavailable.
 
-        The `verified` object is that of the earlier result if nothing changed.
+        The result keeps the `verified` object of the earlier result if nothing changed.
         """
         began_at = self._clock()
         try:
@@ -160,7 +161,7 @@ class Authentication:
             return _Result(began_at, None, str(error))
         except StoreUnavailable as error:
             raise _Unchecked(f"the token cannot be checked now: {error}") from error
-        # The same object, if nothing changed: a principal keeps what it worked out from its grants.
+        # The same object if nothing changed, because a principal caches what it derives from its grants.
         if earlier is not None and earlier.verified is not None and earlier.verified == verified:
             verified = earlier.verified
         return _Result(began_at, verified)
@@ -177,7 +178,7 @@ class Authentication:
 
 def is_open(environ: WSGIEnvironment) -> bool:
     """Return whether a request is answered to anyone: GET or HEAD of one of OPEN_PATHS, as sent."""
-    # The decoded path first, which costs nothing: open paths have no escapes, so both are equal then.
+    # The decoded path is a cheap first check: open paths contain no escapes, so the raw path is equal.
     may_be_open = environ.get("PATH_INFO") in OPEN_PATHS and environ["REQUEST_METHOD"] in ("GET", "HEAD")
     return may_be_open and raw_path(environ) in OPEN_PATHS
 
@@ -209,7 +210,7 @@ def authentication_kinds(settings: Settings) -> frozenset[str]:
 
 
 def _jwt_faults(settings: Settings) -> list[str]:
-    """Return texts that name what is missing or wrong in the settings of JWT, empty if all is right."""
+    """Return a text for each missing or wrong setting of JWT."""
     required = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_AUDIENCE": settings.jwt_audience}
     required["FLL_JWT_GROUPS"] = settings.jwt_groups
     faults = [f"FLL_AUTH={JWT} needs {name}" for name, value in required.items() if not value]
@@ -223,7 +224,7 @@ def _jwt_faults(settings: Settings) -> list[str]:
 
 
 def _is_safe_url(url: str) -> bool:
-    """Return whether a URL uses HTTPS, or HTTP to this machine; false for one that cannot be parsed."""
+    """Return whether a URL uses HTTPS, or HTTP to this machine; false for an invalid URL."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -233,7 +234,7 @@ def _is_safe_url(url: str) -> bool:
 
 
 def require_authentication(settings: Settings) -> None:
-    """Raise ConfigurationError for a server or a listener of metrics that others reach without a token."""
+    """Raise ConfigurationError if other machines reach the server or its metrics without a token."""
     is_open_to_all = not authentication_kinds(settings) and not is_loopback(settings.host)
     if is_open_to_all and not settings.allow_unauthenticated:
         raise ConfigurationError(
@@ -250,7 +251,7 @@ def require_authentication(settings: Settings) -> None:
 
 
 def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app of the listener of metrics behind FLL_METRICS_TOKEN, itself without one."""
+    """Return the app of the listener of metrics behind FLL_METRICS_TOKEN, the app itself without a token."""
     if not settings.metrics_token:
         return app
     seconds = settings.retry_after_seconds
@@ -258,7 +259,10 @@ def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplicat
 
 
 def with_authentication(app: WSGIApplication, access: AccessStore, settings: Settings) -> WSGIApplication:
-    """Return the app behind the authentication of FLL_AUTH, itself for none. Raises ConfigurationError."""
+    """Return the app behind the authentication of FLL_AUTH, or the app itself for `none`.
+
+    Raises ConfigurationError.
+    """
     verifiers = create_verifiers(access, settings)
     if not verifiers:
         return app
@@ -275,7 +279,7 @@ def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verif
     kinds = authentication_kinds(settings)
     verifiers: dict[str, Verifier] = {TOKENS: TokenVerifier(access)} if TOKENS in kinds else {}
     if JWT in kinds:
-        # Imported on demand: cryptography costs every process a tenth of a second.
+        # Imported on demand: importing cryptography takes a tenth of a second in every process.
         from .credentials.json_web_tokens import JwtVerifier
         from .credentials.signing_keys import SigningKeys, key_set_fetcher
 

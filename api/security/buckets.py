@@ -9,14 +9,14 @@ from collections.abc import Callable, Hashable
 from cachetools import LRUCache
 
 KEYS_MAX = 10_000
-"""Clients that are known at a time. One that is forgotten begins with a full bucket."""
+"""Most clients that are remembered at a time. A forgotten client begins with a full bucket."""
 
 
 class TokenBuckets:
     """A bucket for each key, refilled by `per_second` up to `burst`. Threads may share them.
 
-    An amount that is larger than a bucket is allowed when the bucket is full, and leaves a debt: so it is
-    not refused for ever, and the average is kept.
+    An amount larger than a bucket, which would otherwise never be allowed, is allowed when the bucket is
+    full. It leaves a debt, which keeps the average.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class TokenBuckets:
         self._levels: LRUCache[Hashable, tuple[float, float]] = LRUCache(KEYS_MAX)
 
     def take(self, key: Hashable, amount: float = 1.0) -> float:
-        """Take an amount; return 0, or how many seconds to wait before: then nothing was taken."""
+        """Take an amount and return 0, or take nothing and return how many seconds to wait."""
         with self._lock:
             level, now = self._level(key)
             missing = min(amount, self._burst) - level
@@ -39,19 +39,19 @@ class TokenBuckets:
             return 0.0
 
     def charge(self, key: Hashable, amount: float) -> None:
-        """Take an amount whatever is left; more than that is a debt."""
+        """Take an amount regardless of the level; an excess becomes a debt."""
         with self._lock:
             level, now = self._level(key)
             self._levels[key] = (level - amount, now)
 
     def seconds_until(self, key: Hashable, amount: float = 1.0) -> float:
-        """Return in how many seconds `take` would succeed, 0 if now; takes nothing."""
+        """Return in how many seconds `take` would succeed, 0 for now, without taking anything."""
         with self._lock:
             level, _ = self._level(key)
             return max(min(amount, self._burst) - level, 0.0) / self._per_second
 
     def _level(self, key: Hashable) -> tuple[float, float]:
-        """Return the level of a bucket and the time of it; the caller holds the lock."""
+        """Return the current level of a bucket and the current time. The caller holds the lock."""
         now = self._clock()
         level, updated_at = self._levels.get(key, (self._burst, now))
         return min(level + (now - updated_at) * self._per_second, self._burst), now

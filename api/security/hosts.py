@@ -1,7 +1,7 @@
-"""Hosts that a request may name: a web page of another site must not use a server on its reader's machine.
+"""Hosts that a request may name, so that pages of other sites cannot use a server on their reader's machine.
 
-A page can make a browser send requests to 127.0.0.1, and by DNS rebinding under the page's own name. Then it
-may read the answers, too. Such requests name that site in Host or Origin, which scripts cannot change.
+A page can make a browser send requests to 127.0.0.1. With DNS rebinding it does so under its own name, and
+may also read the answers. Such requests name its site in Host or Origin, which scripts cannot change.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .origins import allowed_origins
 
 ANY = "*"
 SITE_HEADER, CROSS_SITE = "Sec-Fetch-Site", "cross-site"
-"""What browsers say of the page that asks, which scripts cannot change."""
+"""Header in which browsers describe the site of the requesting page. Scripts cannot change it."""
 
 _LOCAL = "localhost"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class MisdirectedRequest(HTTPException):
-    """A Host that this server does not answer for (RFC 9110, 15.5.20), which werkzeug has no class for."""
+    """The request names a Host of another server: a 421 (RFC 9110, 15.5.20), which werkzeug lacks."""
 
     code = HTTPStatus.MISDIRECTED_REQUEST.value
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Names that are allowed beside `localhost` and addresses, or `is_any` if every name is.
+    """Names that are allowed in addition to `localhost` and addresses. With `is_any`, every name is allowed.
 
-    `origins` are those of other sites whose pages may change something.
+    `origins` are other sites whose pages may make changes.
     """
 
     names: frozenset[str]
@@ -47,26 +47,26 @@ class AllowedHosts:
     def allows(self, authority: str) -> bool:
         """Return whether Host or the authority of an origin may be used: a name, with or without a port."""
         name = host_name(authority)
-        # Addresses are harmless: only a name can be made to lead elsewhere than to the site that has it.
+        # Addresses are harmless: DNS rebinding can only redirect names.
         return self.is_any or name in self.names or name == _LOCAL or _is_address(name)
 
 
 def allowed_hosts(settings: Settings) -> AllowedHosts:
-    """Return the hosts of FLL_ALLOWED_HOSTS. Without any, all on an address that others can reach."""
+    """Return the hosts of FLL_ALLOWED_HOSTS. If it is empty, a server that others can reach allows all."""
     names = frozenset(name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip())
     is_open = not names and not is_loopback(settings.host)
     return AllowedHosts(names, is_open or ANY in names, allowed_origins(settings))
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address to listen on is reached from this machine alone."""
+    """Return whether an address to listen on is reachable from this machine only."""
     name = host.lower().rstrip(".")
     return name == _LOCAL or (_is_address(name) and ip_address(name).is_loopback)
 
 
 @lru_cache(maxsize=256)
 def host_name(authority: str) -> str:
-    """Return the name or address of `host:port` in lower case, empty for text that is neither."""
+    """Return the name or address of `host:port` in lower case, or "" for any other text."""
     try:
         return (urlsplit(f"//{authority}").hostname or "").rstrip(".")
     except ValueError:
@@ -84,9 +84,9 @@ def _is_address(name: str) -> bool:
 
 
 def register_host_check(app: Flask, settings: Settings) -> None:
-    """Register hooks on the app that refuse what pages of other sites ask for, and foreign hosts.
+    """Register hooks on the app that refuse requests from pages of other sites, and foreign hosts.
 
-    Where every host is allowed, no host is foreign.
+    If every host is allowed, no host is foreign.
     """
     hosts = allowed_hosts(settings)
     app.before_request(lambda: _check_site(request, hosts))
@@ -95,10 +95,10 @@ def register_host_check(app: Flask, settings: Settings) -> None:
 
 
 def _check_site(req: Request, hosts: AllowedHosts) -> None:
-    """Raise Forbidden for a request that a page of another site makes a browser send, except for a link."""
+    """Raise Forbidden for a request that a browser sends for a page of another site, unless it is a link."""
     if req.headers.get(SITE_HEADER) != CROSS_SITE or req.headers.get("Origin") in hosts.origins:
         return
-    # Who follows a link sees the answer; the page with the link does not.
+    # The answer to a link is shown to the reader, but not to the page with the link.
     is_link = req.method == "GET" and req.headers.get("Sec-Fetch-Dest") == "document"
     if not is_link:
         raise Forbidden(
@@ -107,16 +107,16 @@ def _check_site(req: Request, hosts: AllowedHosts) -> None:
 
 
 def _check_request(req: Request, hosts: AllowedHosts) -> None:
-    """Raise MisdirectedRequest for a foreign Host, Forbidden for a change that another site asks for."""
+    """Raise MisdirectedRequest for a foreign Host, Forbidden for a change requested by another site."""
     host = req.environ.get("HTTP_HOST", "")
-    # Without Host (HTTP/1.0) it is no browser.
+    # Every browser sends Host; HTTP/1.0 clients may omit it.
     if host and not hosts.allows(host):
         raise MisdirectedRequest(f"this server does not answer for host {host[:100]!r}; {_ADVICE}")
     origin = req.headers.get("Origin")
     if origin is None or req.method in _READING:
         return
     authority = origin.rpartition("//")[2]
-    # Not `allows`: another server at `localhost` or at an address is another site.
+    # `allows` does not fit here: another server at `localhost` or at an address is another site.
     if authority != host and host_name(authority) not in hosts.names and origin not in hosts.origins:
         raise Forbidden(f"a page of origin {origin[:100]!r} may not change anything here; {_ADVICE}")
 

@@ -1,4 +1,4 @@
-"""Limits of each client: requests a second, bytes a minute, and queries at once, in this process."""
+"""Limits of each client in this process: requests a second, bytes a minute, and concurrent queries."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 BURST_SECONDS = 10
-"""So many seconds' worth of requests may come at once, as those of a page do."""
+"""Seconds' worth of requests that may come at once, since a page sends many together."""
 
 Client: TypeAlias = tuple[str, str]
-"""A kind and a name: a principal is never confused with an address."""
+"""A kind and a name, so that a principal is never confused with an address."""
 
 
 ALONE_MAX = 2
-"""Parts of batches that a client records at a time while no other client is there."""
+"""Parts of batches that a client records at a time while no other client is active."""
 
 
 class Turns:
-    """Turns of the batches of each client: of one client one part of a batch is recorded at a time.
+    """Turns of the batches of each client: a client records one part of a batch at a time.
 
-    More of them would take the processor and the table from others. A client that is alone records ALONE_MAX:
-    while the table has one, another one is read.
+    More parts at once would take the processor and the table from other clients. A client that is alone
+    records ALONE_MAX parts: the server reads one while the table writes another.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Turns:
             with self._changed:
                 self._running[client] -= 1
                 if not self._running[client]:
-                    # As many clients as batches that run: nothing grows.
+                    # Only clients with running batches are kept, so the counter does not grow.
                     del self._running[client]
                 self._changed.notify_all()
 
@@ -102,13 +102,13 @@ class RequestLimits:
         except BaseException:
             end()
             raise
-        # A query runs until its answer is complete: long ones are made while they are sent.
+        # A query runs until its answer is complete: long answers are produced while they are sent.
         return ClosingIterator(answer, end)
 
     def _take_rates(self, environ: WSGIEnvironment, client: Client) -> None:
         """Take a request and its bytes from the client's rates. Raises TooManyRequests.
 
-        What a body is more when it is decompressed is counted while it is read, see COUNT_BYTES.
+        The additional bytes of a decompressed body are counted while it is read, see COUNT_BYTES.
         """
         if self._requests is not None:
             rate = f"{self._settings.rate_requests} requests a second"
@@ -118,7 +118,10 @@ class RequestLimits:
             _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
 
     def _begin_query(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
-        """Count a query; return what ends it, None for a request that is none. Raises TooManyRequests."""
+        """Count a query and return a function that ends it, or None for another kind of request.
+
+        Raises TooManyRequests.
+        """
         most = self._settings.questions_max
         if not most or not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             return None
@@ -129,16 +132,16 @@ class RequestLimits:
         return lambda: self._end_query(client)
 
     def _end_query(self, client: Client) -> None:
-        """Count one running query of a client less."""
+        """Count the end of a query of a client."""
         with self._lock:
             self._running[client] -= 1
             if not self._running[client]:
-                # As many clients as queries that run: nothing grows.
+                # Only clients with running queries are kept, so the counter does not grow.
                 del self._running[client]
 
 
 def _require(seconds: float, rate: str) -> None:
-    """Raise TooManyRequests, which names the rate, unless `seconds` to wait is 0."""
+    """Raise TooManyRequests, which names the rate, unless the time to wait is 0."""
     if seconds:
         wait = math.ceil(seconds)
         raise TooManyRequests(
@@ -147,6 +150,6 @@ def _require(seconds: float, rate: str) -> None:
 
 
 def client_of(environ: WSGIEnvironment) -> Client:
-    """Return whose request it is, for limits: the principal if it has one, else the address (see `peer`)."""
+    """Return the client of a request for limits: its principal, or else its address (see `peer`)."""
     principal: Principal | None = environ.get(PRINCIPAL)
     return ("address", peer(environ)) if principal is None else ("principal", principal.digest)

@@ -1,4 +1,4 @@
-"""Cross-origin requests of browsers (CORS): answered to the pages of listed origins alone."""
+"""Cross-origin requests of browsers (CORS), which are answered only to pages of listed origins."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def allowed_origins(settings: Settings) -> frozenset[str]:
 
 
 def _is_origin(text: str) -> bool:
-    """Return whether a text is exactly `scheme://host[:port]` of HTTP(S), in lower case, with no `*`."""
+    """Return whether a text is exactly `scheme://host[:port]` of HTTP(S), in lower case, without `*`."""
     try:
         parts = urlsplit(text)
         is_bare = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in text
     except ValueError:
         return False
-    # `*` is no origin: a page of any site could use a server that authenticates no one.
+    # `*` is refused: pages of any site could use a server without authentication.
     return is_bare and text == f"{parts.scheme}://{parts.netloc}" and text == text.lower() and "*" not in text
 
 
 def with_cross_origin(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app for pages of the listed origins, itself if there are none."""
+    """Return the app with access for pages of the listed origins, or the app itself without any."""
     origins = allowed_origins(settings)
     return CrossOrigin(app, origins) if origins else app
 
@@ -77,7 +77,7 @@ class CrossOrigin:
             }
             start_response("204 No Content", [(name, str(value)) for name, value in headers.items()])
             return [b""]
-        # On every answer: a cache must not give that of one origin to another.
+        # On every answer, so that a cache does not serve the answer for one origin to another.
         added = [("Vary", "Origin")]
         if is_allowed:
             added += [
@@ -88,7 +88,7 @@ class CrossOrigin:
 
 
 def _with_headers(start_response: StartResponse, added: list[tuple[str, str]]) -> StartResponse:
-    """Return a `start_response` that adds headers behind those of the app."""
+    """Return a `start_response` that appends headers to the app's headers."""
 
     def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
         return start_response(status, [*headers, *added], *exc_info)

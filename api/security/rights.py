@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 VIEWS_MAX = 8
-"""Views that a process keeps, one for each distinct set of grants; all share the bounds of the caches."""
+"""Views that a process keeps, one for each distinct set of grants. All views share the caches' limits."""
 
 
 def require(environ: WSGIEnvironment, role: Role, namespace: str | None = None) -> None:
-    """Raise Forbidden unless the principal of a request has the role in the namespace. With None, in any.
+    """Raise Forbidden unless the principal of a request has the role in the namespace, or in any for None.
 
-    To be called before the body is read: who has no right must not keep a thread busy with reading.
+    Call this before the body is read, so that a client without the right cannot keep a thread busy with
+    reading.
     """
     principal: Principal | None = environ.get(PRINCIPAL)
     if principal is None:
         return
     if principal.may_anywhere(role) if namespace is None else principal.may(role, namespace):
         return
-    # The same for names that exist and that do not: only grants and the path decide.
+    # Only grants and the path decide, so the answer does not reveal whether a name exists.
     where = "any namespace" if namespace is None else repr(namespace)
     raise Forbidden(f"this needs the role `{role.value}` on {where}; nothing was read or stored")
 
@@ -59,14 +60,14 @@ class Views:
         self._lock = threading.Lock()
 
     def select(self, environ: WSGIEnvironment) -> View:
-        """Return the view of a request: the whole store without authentication and for an admin of all.
+        """Return the view of a request: the whole store without authentication or for an admin everywhere.
 
-        Others get a cached view for their set of grants.
+        Other principals get a cached view for their set of grants.
         """
         principal: Principal | None = environ.get(PRINCIPAL)
         if principal is None or principal.may_everywhere(Role.ADMIN):
             return self._base
-        # Numbers of hidden names are those of one answer.
+        # Hidden names are numbered within one answer.
         begin_answer()
         with self._lock:
             view = self._views.get(principal.grant_set)
@@ -77,12 +78,12 @@ class Views:
         return view
 
     def _build(self, principal: Principal) -> View:
-        """Return a view of what a principal may see, with entries of its own in the common caches."""
+        """Return a view for a principal's grants, with separate entries in the common caches."""
         store = StoreView(self._base.store, principal)
         return View(store, self._reader(store, principal.grant_set))
 
     def _reader(self, store: LineageStore, scope: frozenset[Grant] | None) -> DocumentReader:
-        """Return a reader of documents that finds what was parsed for the same grants."""
+        """Return a reader of documents that reuses operations parsed for the same grants."""
         return DocumentReader(
             columns=store.catalogue.field_names,
             name_rules=self._name_rules,

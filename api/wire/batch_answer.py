@@ -1,4 +1,4 @@
-"""The answer to a batch: one line for each document, spooled to disk, with a bound of its size."""
+"""The answer to a batch: one line for each document, spooled to disk, of limited size."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fll_hbase.runtime.json_types import Json
 from .responses import to_json
 
 SPOOLED_BYTES_MAX = 2**23
-"""8 MiB of an answer are in memory, the rest in a temporary file."""
+"""Most bytes of an answer in memory. Larger answers move to a temporary file."""
 
 NDJSON = "application/x-ndjson"
 
 
 class BatchAnswer:
-    """Lines that are sent after the last one was written, at most `bytes_max` bytes and one line more."""
+    """Lines that are sent after the last one was written, at most `bytes_max` bytes and one more line."""
 
-    # Spooled: a client may send the whole body before it reads, and would deadlock a stream.
+    # Spooled, because a client may send the whole body before it reads, which would deadlock a stream.
     def __init__(self, *, bytes_max: int) -> None:
         self._file = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
         self._bytes_max = bytes_max
@@ -28,11 +28,11 @@ class BatchAnswer:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the answer is as large as it may be."""
+        """Return whether the answer has reached its largest size."""
         return self._size_bytes >= self._bytes_max
 
     def write(self, line: Json) -> None:
-        """Add a line, also to an answer that is full."""
+        """Add a line, even to a full answer."""
         self._size_bytes += self._file.write(to_json(line) + b"\n")
 
     def stopped(self, number: int) -> BatchStopped:
@@ -46,7 +46,7 @@ class BatchAnswer:
         """Return the response with all lines."""
         self._file.seek(0)
         if self._size_bytes <= SPOOLED_BYTES_MAX:
-            # A body in memory can be compressed; a streamed one is sent without compression.
+            # As bytes, so that `responses.finish` can compress the body; streams are not compressed.
             return Response(self._file.read(), mimetype=NDJSON)
         headers = {"Content-Length": str(self._size_bytes)}
         return Response(self._file, mimetype=NDJSON, headers=headers, direct_passthrough=True)

@@ -24,10 +24,9 @@ NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
 def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
     """Return the whole body, decompressed.
 
-    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, or gzip of more than `ratio_max`
-    times its size, UnreadableDocument for broken gzip
-    or a broken connection, and UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a
-    Content-Encoding other than gzip.
+    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, and for gzip that expands more than
+    `ratio_max` times. Raises UnreadableDocument for broken gzip or a broken connection. Raises
+    UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a Content-Encoding other than gzip.
     """
     body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
     try:
@@ -47,9 +46,9 @@ def read_lines(
 ) -> Iterator[InputLine]:
     """Yield the lines of the body that are not blank, decompressed, each with its number or an error.
 
-    A line may have `line_bytes_max` bytes, all together `bytes_max`, gzip `ratio_max` times its size.
-    Raises TooLarge before the first line if Content-Length is above `bytes_max`, UnsupportedMediaType for a
-    Content-Type that is neither JSON nor NDJSON in UTF-8 or a Content-Encoding other than gzip.
+    A line may have `line_bytes_max` bytes, all lines together `bytes_max`. gzip may expand `ratio_max` times.
+    Raises TooLarge before the first line if Content-Length is above `bytes_max`. Raises UnsupportedMediaType
+    for a Content-Type that is neither JSON nor NDJSON in UTF-8 or a Content-Encoding other than gzip.
     """
     body = _open_body(request, NDJSON_TYPES, bytes_max, ratio_max)
     return ndjson.read_lines(body, line_bytes_max=line_bytes_max, bytes_max=bytes_max)
@@ -57,7 +56,7 @@ def read_lines(
 
 def check_media_type(request: Request, types: tuple[str, ...]) -> None:
     """Raise UnsupportedMediaType unless the declared type of the body is one of the types, in UTF-8."""
-    # A missing type is refused, too: without it a page of another site can send a body unchecked (CORS).
+    # A missing type is refused too, because a page of another site can send such a body unchecked (CORS).
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if request.mimetype not in types or charset not in ("utf-8", "utf8"):
         content_type = request.headers.get("Content-Type")
@@ -66,15 +65,15 @@ def check_media_type(request: Request, types: tuple[str, ...]) -> None:
 
 
 def discard_rest(request: Request, *, bytes_max: int) -> None:
-    """Read what is left of a body, at most `bytes_max` bytes as sent, and forget it.
+    """Read and discard the rest of a body, at most `bytes_max` bytes as sent.
 
-    A client that sends its whole body before it reads would never see an answer that comes earlier.
+    A client that sends its whole body before it reads would never see an earlier answer.
     """
     try:
         while bytes_max > 0 and (data := request.stream.read(_DISCARDED_BYTES)):
             bytes_max -= len(data)
     except (OSError, HTTPException):
-        # The client left, or broke off: the answer is written anyway, and the connection ends.
+        # The client has left. The answer is written anyway, and the connection ends.
         return
 
 
@@ -85,7 +84,7 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
     `types` or a Content-Encoding other than gzip.
     """
     check_media_type(request, types)
-    # Refused before a byte is read. What decompression adds is counted while reading.
+    # Refused before a byte is read. Bytes that decompression adds are counted while reading.
     if request.content_length is not None and request.content_length > bytes_max:
         detail = f"the body is {request.content_length} bytes, the limit is {bytes_max}; split it"
         raise TooLarge(detail)
@@ -96,8 +95,8 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
     def read(size_bytes: int) -> bytes:
         try:
             return request.stream.read(size_bytes)
-        # An early end is werkzeug's ClientDisconnected,
-        # which Flask would answer with a 500 although the client is at fault.
+        # werkzeug raises ClientDisconnected for an early end, which Flask would answer with a 500 although
+        # the client is at fault.
         except (OSError, HTTPException) as error:
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
 
@@ -110,7 +109,7 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
 def _counter(request: Request) -> Callable[[int], None]:
     """Return a function that counts decompressed bytes for the limits of the client.
 
-    The bytes of the body as it was sent are counted already, and not once more.
+    The bytes of the body as sent are counted already, and are not counted twice.
     """
     count: Callable[[int], None] | None = request.environ.get(COUNT_BYTES)
     counted = request.content_length or 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RECEIVED, CLIENT_LEFT = "fll.received", "fll.client_left"
-"""Set by our server in the WSGI environment: when the request was complete, in monotonic seconds, and a
+"""Variables of our server in the WSGI environment: when the request was complete (monotonic seconds), and a
 function that returns whether its client has closed the connection. Other servers need not set them."""
 
 _READS = ("GET", "HEAD", "OPTIONS")
@@ -27,9 +27,9 @@ def is_read(method: str, path: str) -> bool:
 
 
 def preferred_seconds(prefer: str) -> int | None:
-    """Return the seconds of `wait` in a Prefer header, or None without a valid one.
+    """Return the seconds of `wait` in a Prefer header, or None if the header has no valid value.
 
-    The first of several counts. As RFC 7240 says, 0 and invalid values are ignored.
+    The first of several values counts. As RFC 7240 requires, 0 and invalid values are ignored.
     """
     match = _WAIT.search(prefer)
     return int(match[1]) if match else None
@@ -42,7 +42,7 @@ def request_seconds(prefer: str, *, longest: float) -> float:
 
 
 class RequestBudget:
-    """WSGI middleware that sets the deadline of each request. Without a client, a query has none left."""
+    """WSGI middleware that sets the deadline of each request; a query is cancelled when its client leaves."""
 
     def __init__(self, app: WSGIApplication, *, seconds: float) -> None:
         self._app = app
@@ -51,7 +51,7 @@ class RequestBudget:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         prefer = environ.get("HTTP_PREFER", "")
         seconds = request_seconds(prefer, longest=self._seconds)
-        # Only queries: a client may send a document and leave, and expects it to be recorded.
+        # Only queries are cancelled: a client may send a document and leave, and expects it to be recorded.
         can_leave = CLIENT_LEFT in environ and is_read(
             environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
         )

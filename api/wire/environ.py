@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 ROUTE = "fll.route"
-"""The path of the route that answers, as in the OpenAPI document; missing where none was reached."""
+"""The path of the route that answers, as in the OpenAPI document; absent if no route was reached."""
 
 PRINCIPAL = "fll.principal"
-"""The Principal that sends the request, set by authentication; missing without it."""
+"""The Principal that sends the request, set by authentication; absent without authentication."""
 
 QUERIED = "fll.queried"
-"""A list of what the request asks about, for the audit log: datasets, each with a field or all of them."""
+"""The subjects of the request for the audit log, a list of `Queried`."""
 
 COUNT_BYTES = "fll.count_bytes"
-"""A function that counts further bytes of the request for FLL_RATE_BYTES; missing without that limit."""
+"""A function that counts further bytes of the request for FLL_RATE_BYTES; absent without that limit."""
 
 IS_ALONE = "fll.is_alone"
-"""A function that returns whether no other client is there, set by our server; other servers need not."""
+"""A function that returns whether no other client is active. Our server sets it; other servers need not."""
 
 METRICS_PATH = "/metrics"
-"""The path of metrics: answered while the store hangs, and to who knows FLL_METRICS_TOKEN."""
+"""The path of metrics, which is answered while the store hangs, and to anyone with FLL_METRICS_TOKEN."""
 
 _TEXT_MAX = 100
 
@@ -41,18 +41,18 @@ def network(text: str) -> str:
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
-        # What a proxy writes in place of an address, such as `unknown`.
+        # A proxy may write a word such as `unknown` instead of an address.
         return text[:_TEXT_MAX]
     if not isinstance(address, IPv6Address):
         return str(address)
     if address.ipv4_mapped:
         return str(address.ipv4_mapped)
-    # One client has 2^64 addresses to choose from.
+    # A client usually controls a whole /64 network of 2^64 addresses.
     return str(ip_network((address, 64), strict=False))
 
 
 def body_bytes(environ: WSGIEnvironment) -> int:
-    """Return the size of the body as received; our server knows it also of chunked ones."""
+    """Return the size of the body as received; our server also knows it for chunked bodies."""
     text = environ.get("CONTENT_LENGTH") or ""
     # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

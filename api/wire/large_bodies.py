@@ -1,4 +1,4 @@
-"""Large documents have room in memory: a few are read at a time, in the order in which they came."""
+"""Memory for large documents: only a few are read at a time, in the order in which they came."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LARGE_BYTES = 2**18
-"""A document of no more bytes is read beside any others."""
+"""Documents up to this size are read without waiting for room."""
 
 DOCUMENTS = 2
-"""Documents of the largest size for which there is room. One takes twenty times its size when it is read."""
+"""How many documents of the largest size fit. Reading one takes twenty times its size in memory."""
 
 
 class LargeBodies:
-    """WSGI middleware in which a request with a large body waits until there is room, else it is a 503.
+    """WSGI middleware that lets requests with large bodies wait for room, or answers 503 at their deadline.
 
-    Batches are left out: they are read in parts.
+    Batches are exempt because they are read in parts.
     """
 
     def __init__(self, app: WSGIApplication, settings: Settings) -> None:
@@ -41,7 +41,7 @@ class LargeBodies:
             return self._app(environ, start_response)
         with ExitStack() as stack:
             try:
-                # As part of reading: nothing was stored if the time is over here.
+                # The wait is part of reading, so an error at the deadline says that nothing was stored.
                 with deadline.reading():
                     stack.enter_context(self._room.hold(size))
             except LineageError as error:
@@ -50,7 +50,7 @@ class LargeBodies:
             return self._app(environ, start_response)
 
     def _size(self, environ: WSGIEnvironment) -> int:
-        """Return how many bytes of a document a request may have, decompressed."""
+        """Return the most bytes that the document of a request may have decompressed; 0 for a batch."""
         size = body_bytes(environ)
         if not size or environ.get("PATH_INFO", "").endswith("/lineage/batch"):
             return 0

@@ -1,6 +1,6 @@
-"""Notes of what a request recorded or refused, for layers around the routes such as recent activity.
+"""Notes about documents that a request recorded or refused, for layers around the routes.
 
-Routes record documents here, so that each is noted.
+Routes record documents through this module, so that each one is noted, for example for recent activity.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from fll_hbase.store.lineage_store import LineageStore
 
 REFUSED = "refused"
 TEXT_CHARACTERS_MAX, NAME_CHARACTERS_MAX = 300, 200
-"""Characters of each text and name of a note."""
+"""Most characters of each text, and of each name, of a note."""
 
 TEXTS_MAX = 3
-"""Warnings that a note has as texts. Its `warnings` counts all of them."""
+"""Most warnings whose texts a note has. Its `warnings` counts all of them."""
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
-    """One document: `outcome` is that of RecordOutcome, or refused; `warnings` counts what was left out.
+    """A document of a request. `outcome` is a value of RecordOutcome or `refused`.
 
-    `texts` are the first warnings, or why the document was refused. A route leaves the first six members
-    out. They are those of the whole request.
+    `warnings` is the number of parts that were left out.
+    `texts` are the first warnings, or the reason why the document was refused. Routes leave the first six
+    members empty, since they describe the whole request.
     """
 
     time_ms: int = 0
@@ -62,14 +63,14 @@ def noting(notes_max: int) -> Iterator[deque[Note]]:
 
 
 def add(notes: Iterable[Note]) -> None:
-    """Add notes to those of this request; does nothing outside of `noting`."""
+    """Add notes to the current request; do nothing outside of `noting`."""
     collected = _notes.get()
     if collected is not None:
         collected.extend(notes)
 
 
 def refuse(errors: Iterable[LineageError]) -> None:
-    """Note each error as a document of this request that was refused, with the beginning of its text."""
+    """Note each error as a refused document of this request, with the beginning of its text."""
     add(Note(outcome=REFUSED, texts=(str(error)[:TEXT_CHARACTERS_MAX],)) for error in errors)
 
 

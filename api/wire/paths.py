@@ -1,7 +1,7 @@
 """Path parameters: names of any characters, one percent-encoded segment each.
 
-Routes match the path as the client sent it, and converters decode one segment each: WSGI servers pass the
-path decoded, in which `a%2Fb` and `a/b` are the same (decision 9).
+Routes match the path as the client sent it, and converters decode one segment each. WSGI servers pass the
+path decoded, which makes `a%2Fb` and `a/b` the same (decision 9).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class RawPath:
 
 
 def raw_uri(environ: WSGIEnvironment) -> str:
-    """Return the target of the request as the client sent it; empty from a server that does not pass it."""
-    # gunicorn has one of the names, waitress the other.
+    """Return the target of the request as the client sent it, or "" if the WSGI server does not pass it."""
+    # gunicorn sets one of the names, waitress the other.
     uri: str = environ.get("RAW_URI") or environ.get("REQUEST_URI", "")
     return uri
 
 
 def raw_path(environ: WSGIEnvironment) -> str:
-    """Return the path below the mount point as the client sent it, characters beyond ASCII escaped.
+    """Return the path below the mount point as the client sent it, with characters beyond ASCII escaped.
 
     Raises RuntimeError under a WSGI server that does not pass the raw path.
     """
@@ -70,7 +70,7 @@ def decode_percent(text: str) -> str:
     if _BROKEN_ESCAPE.search(text):
         raise ValueError("a `%` must be followed by two hex digits")
     try:
-        # unquote() would replace invalid bytes with U+FFFD, so that different names became one.
+        # unquote() would replace invalid bytes with U+FFFD, which would make different names equal.
         return unquote_to_bytes(text).decode()
     except UnicodeDecodeError as error:
         raise ValueError("is not UTF-8") from error
@@ -79,7 +79,7 @@ def decode_percent(text: str) -> str:
 class NameConverter(BaseConverter):
     """A path segment that is a name of any characters, 1 to `bytes_max` bytes long as UTF-8."""
 
-    # werkzeug's `[^/]+` would make an empty name a 404. It is a 400 with the reason.
+    # With werkzeug's `[^/]+` an empty name would be a 404 instead of a 400 with the reason.
     regex = "[^/]*"
     label = "name"
     bytes_max = NAME_BYTES_MAX
@@ -156,7 +156,7 @@ class ChecksumConverter(NameConverter):
         return {"type": "string", "pattern": f"^{_CHECKSUM.pattern}$"}
 
     def to_python(self, value: str) -> str:
-        """Return the checksum in a segment. Raises InvalidName if it is none."""
+        """Return the checksum in a segment. Raises InvalidName for any other text."""
         checksum = super().to_python(value)
         if not _CHECKSUM.fullmatch(checksum):
             detail = f"{checksum[:100]!r} is not a checksum: 32 hex digits, 0-9 and a-f"

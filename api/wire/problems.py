@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 PATH_HINTS: dict[str, str] = {}
-"""What to say of paths that are not served, by what they begin with; modules of routes add theirs."""
+"""Hints for unknown paths, by prefix. Modules of routes add their own."""
 
 NO_ROUTE = "there is no such path; /docs lists the routes, and clients take the URL of the server alone"
 
 METHOD_HINTS: dict[str, str] = {}
-"""What to say of a method that a path does not have, by the path."""
+"""Hints for a method that a path does not support, by path."""
 
 _TYPE = "urn:fll-hbase:problem:"
 _log = logging.getLogger(__name__)
@@ -58,16 +58,16 @@ _DOCUMENT_ERRORS = (UnreadableDocument, InvalidLineage, TooLarge, RunIdConflict,
 
 
 class InvalidName(BadRequest):
-    """A path segment that is not a name; `error` is the InvalidQuery to answer with."""
+    """A path segment that is not a valid name; `error` is the InvalidQuery for the answer."""
 
-    # An HTTP error, because Flask hands no other error of path matching to the handlers.
+    # An HTTP error, because Flask passes no other error of path matching to the handlers.
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.error = InvalidQuery(errors)
         super().__init__(str(self.error))
 
 
 def problem_body(error: LineageError) -> Json:
-    """Return an error as a problem, with the text that is for clients; `errors` lists every FieldError."""
+    """Return an error as a problem, with the text meant for clients; `errors` lists every FieldError."""
     problem = _body(error.slug, error.title, error.status, error.client_text or str(error))
     if isinstance(error, InputError):
         problem["errors"] = acknowledgements.field_errors(error.errors)
@@ -77,7 +77,7 @@ def problem_body(error: LineageError) -> Json:
 def register_error_handlers(app: Flask) -> None:
     """Register handlers on the app that answer every error with a problem."""
     app.register_error_handler(HTTPException, _http_error)
-    # Without it Flask answers HTML to anything unforeseen.
+    # Without this handler, Flask answers unforeseen errors with HTML.
     app.register_error_handler(Exception, _error)
 
 
@@ -98,13 +98,13 @@ def not_found_problem(detail: str) -> Response:
 
 
 def error_response(error: Exception, *, request_id: str, retry_after_seconds: int) -> Response:
-    """Return an error as a problem response; log those of the server with the id of the request."""
+    """Return an error as a problem response, and log server errors with the id of the request."""
     if not isinstance(error, LineageError):
-        # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
+        # The text of an unforeseen error may show internals, so only the log has it, under the request id.
         _log.error("request %s: unexpected error", request_id, exc_info=error)
         return _response(internal_problem(request_id))
     report_refused([error])
-    # Errors of the client are in its answer. Those of the server concern its operator.
+    # The answer tells the client about its own errors. Errors of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         level = logging.INFO if isinstance(error, RequestCancelled) else logging.ERROR
         _log.log(level, "request %s: %s: %s", request_id, type(error).__name__, error)
@@ -115,14 +115,14 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
 
 
 def report_refused(errors: Iterable[LineageError]) -> None:
-    """Count and log the documents of a request that have an error; other errors are passed over."""
+    """Count and log the refused documents of a request; ignore errors that are not about a document."""
     refused = [error for error in errors if isinstance(error, (*_DOCUMENT_ERRORS, Forbidden))]
     notes.refuse(refused)
     counts = Counter(error.slug for error in refused if isinstance(error, _DOCUMENT_ERRORS))
     for slug, count in counts.items():
         REFUSED.add(count, slug)
     if counts:
-        # Without the text of the errors, which has names of the documents: the sender has it.
+        # Without the texts of the errors, which quote names in the documents; the sender gets the texts.
         _log.warning("documents refused: %s", ", ".join(f"{count} {slug}" for slug, count in counts.items()))
 
 
@@ -144,7 +144,7 @@ def _http_error(error: HTTPException) -> Response:
     if isinstance(error, MethodNotAllowed):
         detail = METHOD_HINTS.get(request.path, detail)
     response = _response(status_problem(status, detail))
-    # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
+    # A 405 must list the methods in Allow (RFC 9110, 15.5.6). Type and length describe werkzeug's HTML page.
     for name, value in error.get_headers():
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = value
@@ -152,7 +152,7 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _path_hint() -> str:
-    """Return what PATH_HINTS says of the path of the current request, empty if nothing."""
+    """Return the hint of PATH_HINTS for the path of the current request, or "" without one."""
     return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
 
 
@@ -162,19 +162,19 @@ def _is_below(path: str, prefix: str) -> bool:
 
 
 def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:
-    """Return a problem with these members, `type` being the URN of the slug."""
+    """Return a problem with these members; `type` is the URN of the slug."""
     return {"type": _TYPE + slug, "title": title, "status": status.value, "detail": detail}
 
 
 def _response(problem: Json) -> Response:
-    """Return a response with a problem as JSON and the status that the problem has."""
+    """Return a response with a problem as JSON and the status of the problem."""
     return Response(to_json(problem), status=problem["status"], mimetype=MEDIA_TYPE)
 
 
 def refuse(
     environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
 ) -> Iterable[bytes]:
-    """Answer a request with an error. `retry_after_seconds` is for a server that is busy or away."""
+    """Answer a request with an error. `retry_after_seconds` is sent if the server is busy or away."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
     for name, value in _headers(error).items():
@@ -185,7 +185,7 @@ def refuse(
 def _headers(error: Exception) -> Mapping[str, str]:
     """Return `WWW-Authenticate` for Unauthenticated, `Retry-After` for TooManyRequests, else no headers."""
     if isinstance(error, Unauthenticated):
-        # The code of RFC 6750 only where there were credentials.
+        # RFC 6750 allows the error code only if the request had credentials.
         return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}
     if isinstance(error, TooManyRequests):
         return {"Retry-After": str(error.retry_after_seconds)}

@@ -1,4 +1,4 @@
-"""Proxies before the server: the client's address and scheme, and the path below which it finds the API."""
+"""Proxies in front of the server: address and scheme of the client, and the path prefix that it uses."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PREFIX = "fll.prefix"
-"""The member of the WSGI environment with the path that the proxies removed, for links; absent without."""
+"""The path that the proxies removed, in the WSGI environment, for links; absent if they removed none."""
 
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+/?", re.ASCII)
 
 
 def behind_proxies(app: WSGIApplication, count: int) -> WSGIApplication:
-    """Return the app behind `count` proxies, whose X-Forwarded headers count; the app itself for 0."""
+    """Return the app behind `count` proxies, whose X-Forwarded headers are trusted; the app itself for 0."""
     if not count:
         return app
-    # Of Host nothing: it is what the proxy passes on, and is checked (FLL_ALLOWED_HOSTS).
+    # Do not trust X-Forwarded-Host: the proxy passes Host itself on, and it is checked (FLL_ALLOWED_HOSTS).
     return ProxyFix(ForwardedPrefix(app, count), x_for=count, x_proto=count, x_host=0)
 
 
 class ForwardedPrefix:
     """WSGI middleware that sets PREFIX.
 
-    Not SCRIPT_NAME, as werkzeug does: a path that happens to begin with the prefix would lose it again.
+    werkzeug would set SCRIPT_NAME, but then a path that happens to begin with the prefix would lose it.
     """
 
     def __init__(self, app: WSGIApplication, count: int) -> None:

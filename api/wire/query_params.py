@@ -1,4 +1,4 @@
-"""Query parameters: each is checked and given at most once; unknown ones are refused."""
+"""Query parameters: each is checked and may occur once; unknown ones are refused."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class FlagParam(ma.fields.Boolean):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
         """Return the bool. Raises ValidationError for anything but `true` and `false`."""
-        # marshmallow's Boolean also accepts `1`, `yes` and `On`; values are case-sensitive in the contract.
+        # marshmallow's Boolean also accepts `1`, `yes` and `On`, but the contract is case-sensitive.
         if value not in ("true", "false"):
             raise ValidationError(f"{str(value)[:100]!r} is neither `true` nor `false`")
         return bool(value == "true")
 
 
 class FixedSchema(ma.Schema):
-    """A schema that is never changed, so that a copy of it is itself.
+    """An immutable schema, whose deep copy is the schema itself.
 
-    flask-smorest copies the documentation of a route, with all of its schemas, for each of its decorators:
-    most of the start of a server.
+    flask-smorest copies the documentation of a route, with all of its schemas, for each of its decorators,
+    which would take most of the start of a server.
     """
 
     def __deepcopy__(self, memo: object) -> FixedSchema:
@@ -71,12 +71,12 @@ class NoParams(FixedSchema):
     """No parameters at all."""
 
     class Meta:
-        # A misspelt parameter must not be ignored: the answer would be to another query.
+        # Ignoring a misspelt parameter would answer another query than the client meant.
         unknown = ma.RAISE
 
 
 class PutPolicyParams(NoParams):
-    """Whether a policy may be about what was never recorded."""
+    """Parameter `allowUnknown`: the policy may name a tag that no field has, or a field never recorded."""
 
     allow_unknown = FlagParam(
         data_key="allowUnknown",
@@ -86,7 +86,7 @@ class PutPolicyParams(NoParams):
 
 
 class RecordParams(NoParams):
-    """Whether to record, or only to return what would be recorded."""
+    """Parameter `dryRun`: store nothing and report the result."""
 
     dry_run = FlagParam(
         data_key="dryRun", load_default=False, metadata={"description": "Store nothing; report the result"}
@@ -94,7 +94,7 @@ class RecordParams(NoParams):
 
 
 class RecordRunParams(RecordParams):
-    """Whether to record, and whether runs may replace those of another program with the same id."""
+    """Parameters `dryRun`, and `replace`: a run may replace a run of another program with the same id."""
 
     replace = FlagParam(
         load_default=False,
@@ -105,7 +105,7 @@ class RecordRunParams(RecordParams):
 class QueryParser(FlaskParser):
     """webargs' parser with the query strings of the contract; raises InvalidQuery for invalid ones."""
 
-    # webargs' default, 422, would be documented for every route; here it is for invalid lineage only.
+    # webargs' default, 422, would be documented for every route, but means invalid lineage here.
     DEFAULT_VALIDATION_STATUS = 400
     # None leaves unknown parameters to the schema; webargs would drop them from a query.
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
@@ -115,7 +115,7 @@ class QueryParser(FlaskParser):
 
         Raises InvalidQuery, with the errors of the schema too, if any is unknown, repeated or not decodable.
         """
-        # Not werkzeug's `args`, in which repeated parameters and broken escapes no longer show.
+        # werkzeug's `args` hides repeated parameters and broken escapes.
         names = {field.data_key or name for name, field in schema.fields.items()}
         g.query_params, errors = parse_query_string(req.environ.get("QUERY_STRING", ""), names)
         if errors:
@@ -131,10 +131,10 @@ class QueryParser(FlaskParser):
 
 
 def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], ErrorList]:
-    """Return the decoded parameters with one of the names, and an error for each of the other pairs.
+    """Return the decoded parameters whose names are in `names`, and an error for every other pair.
 
-    Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, whose first
-    value is returned. A name without `=` has the value "". The empty text has neither.
+    An unknown name, a broken escape, invalid UTF-8 and each repetition of a name are errors; the first value
+    of a repeated name is returned. A name without `=` has the value "". An empty text returns no parameters.
     """
     errors = ErrorList()
     params: dict[str, str] = {}
@@ -164,7 +164,7 @@ def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
 
 def window_params(window: Window) -> dict[str, str]:
     """Return a window as the parameters `start` and `end`, in epoch seconds with milliseconds."""
-    # Not the texts of the query: in a link, `now` would be another time, and pages would not fit together.
+    # Not the texts of the query: in a link, `now` would mean a later time, and pages would not match.
     return {"start": epoch_seconds(window.start_ms), "end": epoch_seconds(window.stop_ms)}
 
 

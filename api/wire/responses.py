@@ -25,19 +25,19 @@ from .proxies import PREFIX
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-# Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
+# Smaller bodies gain little: header and trailer of gzip alone take 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
 # Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
 _SECURITY_HEADERS = (
     ("X-Content-Type-Options", "nosniff"),
-    # Names of datasets are in addresses, which must not reach other sites.
+    # Addresses contain names of datasets, which must not reach other sites.
     ("Referrer-Policy", "no-referrer"),
-    # A page of another site that embeds an answer learns not even whether it is a 200 or a 404.
+    # A page of another site that embeds an answer cannot even learn whether it is a 200 or a 404.
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
 CONTENT_SECURITY_POLICY = "Content-Security-Policy"
 _NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
-"""The policy of an answer that has none of its own: it loads nothing, and is embedded nowhere."""
+"""Default policy of an answer: a browser loads nothing for it and embeds it nowhere."""
 
 _SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
 _PATH_PARAM = re.compile(r"<(?:[^<:>]*:)?([^<>]*)>")
@@ -55,7 +55,7 @@ def json_response(body: Any, status: int = 200) -> Response:
 
 
 def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None = None) -> Response:
-    """Return a response with a value as JSON, and the window that it is about in its headers.
+    """Return a response with a value as JSON, and the window of the query in its headers.
 
     `retained_from_ms` is the retention horizon, given only if the window begins before it.
     """
@@ -68,7 +68,7 @@ def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None
 
 
 def add_limits(response: Response, truncated_by: Sequence[str]) -> Response:
-    """Name the limits that truncated an answer in its headers, where its body has no member for them."""
+    """Add headers that name the limits that truncated an answer, for bodies without a member for them."""
     if truncated_by:
         response.headers["Truncated"] = "true"
         response.headers["Truncated-By"] = ", ".join(truncated_by)
@@ -86,7 +86,7 @@ def with_next_link(response: Response, **parameters: str | None) -> Response:
 
 
 def request_id(sent: str) -> str:
-    """Return the request id that a client sent if it is 1 to 200 visible ASCII characters, else a new one."""
+    """Return the id that a client sent if it has 1 to 200 visible ASCII characters, else a new id."""
     return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
@@ -103,13 +103,13 @@ def _set_request_id() -> None:
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
-    """Return the security headers of every answer. Those for `https` also ask for TLS from now on."""
+    """Return the security headers of every answer, including a request for TLS from now on for `https`."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 
 def _set_route() -> None:
     """Set ROUTE in the environment, unless no route has the path and method of the request."""
-    # Without a rule the path is unknown, or known for other methods only.
+    # Without a rule the path is unknown, or does not support the method.
     if request.url_rule is not None:
         request.environ[ROUTE] = route_path(request.url_rule.rule)
 
@@ -133,7 +133,8 @@ def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Res
     is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD") and response.status_code == 200
     tag = xxhash.xxh3_64_hexdigest(response.get_data()) if is_read else ""
     if (response.content_length or 0) >= COMPRESSED_BYTES_MIN:
-        # Also on the plain answer: a cache must not give it to a client that asks for the other one.
+        # Also on the plain answer, so that a cache does not send it to a client that accepts gzip, or vice
+        # versa.
         response.vary.add("Accept-Encoding")
         if _accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
             # mtime 0: equal answers have equal bytes, and so equal strong entity tags.
@@ -144,7 +145,7 @@ def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Res
     if is_read:
         response.set_etag(tag)
         if "HTTP_IF_NONE_MATCH" in environ:
-            # As the only condition: werkzeug would also apply Range and If-Match, and turn a complete answer
+            # The only condition: werkzeug would also apply Range and If-Match, and turn a complete answer
             # into a 206 or 412.
             condition = {name: environ[name] for name in ("REQUEST_METHOD", "HTTP_IF_NONE_MATCH")}
             response.make_conditional(condition)

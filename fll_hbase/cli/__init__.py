@@ -49,7 +49,7 @@ _SECTIONS = {
         "table": "The table of HBase; stored rows of any engine",
     },
 }
-"""Commands by purpose. `serve` is added by the top layer, `api.command`."""
+"""Commands by purpose. The top layer, `api.command`, adds `serve`."""
 
 _COMMANDS = "fll_hbase.cli.commands"
 _MODULES = {
@@ -80,7 +80,7 @@ _MODULES = {
 
 
 def _print_version(context: click.Context, _: click.Parameter, is_given: bool) -> None:
-    """Print `fll 0.1.0`, and the commit if it is known; then exit."""
+    """Print `fll 0.1.0`, with the commit if it is known, and exit."""
     if is_given and not context.resilient_parsing:
         click.echo(f"fll {release.describe_release()}")
         context.exit()

@@ -1,4 +1,4 @@
-"""Notes of answers: which runs were left out, and of empty ones when there was something."""
+"""Notes about answers: which runs were left out, and when the last run was if an answer is empty."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 RUNS_COUNTED_MAX = 1_000
-"""Runs of a window among which failed ones are counted. With more, they are not mentioned."""
+"""Most runs of a window among which failed ones are counted. With more, failed runs are not mentioned."""
 
-# The greatest start of a run, in seconds: a run may start after the clock of the command.
+# The greatest start of a run, in seconds, since a run may start after the command's own time.
 _END_OF_TIME = str(START_LIMIT_MS // 1000)
 _FAILED = ("FAIL", "ABORT")
 
@@ -51,7 +51,7 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
 
 
 def failed_only_note(failed_only: int, *, listed: bool) -> str:
-    """Return how many programs with failed runs alone are left out, "" without any, or if they are listed."""
+    """Return how many programs with only failed runs are left out, or "" if none are."""
     if listed or not failed_only:
         return ""
     programs = "1 more program has" if failed_only == 1 else f"{failed_only:,} more programs have"
@@ -63,7 +63,7 @@ def failed_note(
 ) -> str:
     """Return how many failed runs of a dataset are left out, or "" if they count or a table is not printed.
 
-    It is also "" if the window has more runs of the dataset than are counted.
+    The note is also "" if the window has more runs of the dataset than RUNS_COUNTED_MAX.
     """
     if output_format != TABLE or query.failed:
         return ""

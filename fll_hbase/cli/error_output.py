@@ -1,4 +1,4 @@
-"""Standard error: messages beside an answer, and errors, one line each with what to do next."""
+"""Standard error: messages that accompany an answer, and errors, one line each with what to do next."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.runtime.errors import ConfigurationError, InvalidQuery, LineageError
 from fll_hbase.runtime.escape import escape_control
 
-# 2 as click and other commands use it; 130 is 128 plus the number of SIGINT, as shells report it.
+# click and other commands also use 2. Shells report SIGINT as 130, which is 128 plus the number of the
+# signal.
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 PARTIAL = 3
-"""A job on Spark recorded its input except lines that it rejected, no more of them than allowed."""
+"""Exit code of a job on Spark that rejected some lines, within the allowed limit, and recorded the others."""
 
 
 class CliGroup(CommandGroup):
-    """A group whose exit code is 2 for a command that is not valid, and 1 for one that fails."""
+    """A group whose exit code is 2 for an invalid command, and 1 for a command that fails."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command and exit; report any LineageError or click error on one line with its exit code."""
-        # As click documents it: exceptions are the caller's if a command is called from Python this way.
+        # As click documents, the caller handles exceptions if it calls a command from Python this way.
         if not extra.pop("standalone_mode", True):
             return super().main(*args, **{**extra, "standalone_mode": False})
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                # Names may contain characters that the encoding of a terminal or pipe does not have.
+                # Names may contain characters that the encoding of a terminal or pipe lacks.
                 stream.reconfigure(errors="backslashreplace")
         try:
-            # Standalone, click would print the usage with an error, and a traceback for a LineageError.
+            # In standalone mode, click would print the usage with an error, and a traceback for a
+            # LineageError.
             code = super().main(*args, **{**extra, "standalone_mode": False})
-        # UsageError is a ClickException, and InvalidQuery a LineageError: the order of the clauses matters.
+        # The order of the clauses matters: UsageError is a ClickException, and InvalidQuery a LineageError.
         except click.UsageError as error:
             code = _report_usage(error)
         except click.ClickException as error:
@@ -44,17 +46,17 @@ class CliGroup(CommandGroup):
             code = _report(f"fll: {error}", USAGE)
         except LineageError as error:
             code = _report(f"fll: {error}", FAILURE)
-        # Not standalone, click returns the code of `ctx.exit(code)`, else what the command returned.
+        # Without standalone mode, click returns the code of `ctx.exit(code)`, or the value of the command.
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def print_err(text: str) -> None:
-    """Print lines to standard error, unescaped, so that standard output contains the answer only.
+    """Print lines to standard error, unescaped, so that standard output contains only the answer.
 
-    On a terminal long ones are broken at blanks: names and commands in them stay whole.
+    A terminal breaks long lines at blanks, without breaking names and commands in them.
     """
     if sys.stderr.isatty():
-        # Imported here: most errors are read by programs, and `fll --version` has none.
+        # Imported here, because most errors do not go to a terminal, and `fll --version` prints none.
         from rich.cells import cell_len
 
         from fll_hbase.cli.render.console import open_console
@@ -67,19 +69,19 @@ def print_err(text: str) -> None:
 
 
 def _report_usage(error: click.UsageError) -> int:
-    """Print what is wrong with the words of a command, or its help if it has none; return the exit code."""
+    """Print the fault in the words of a command, or its help if it has no words; return the exit code."""
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print_err(message)
         return USAGE
     path = error.ctx.command_path if error.ctx else "fll"
-    # click ends its own sentences; texts of the system have no full stop.
+    # click ends its own sentences, but texts of the system have no full stop.
     end = "" if message.endswith((".", "?", "!")) else "."
     return _report(f"{path}: {message}{end} `{path} --help` says more.", USAGE)
 
 
 def _report(line: str, code: int) -> int:
-    """Print a line to standard error, control characters escaped, and return `code`."""
+    """Print a line to standard error with control characters escaped, and return `code`."""
     # Errors quote names of documents and messages of servers, which may contain control sequences.
     print_err(escape_control(line))
     return code

@@ -1,4 +1,4 @@
-"""Groups of commands: their help in sections, `help` as a command, and advice for words that are none."""
+"""Groups of commands: their help in sections, `help` as a command, and advice for unknown words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sections = Mapping[str, Mapping[str, str]]
 """Titles of sections, with the commands of each and their summaries."""
 
 Modules = Mapping[str, str]
-"""Names of commands, with the module that defines each: in it the command has the same name."""
+"""Names of commands, with the module that defines each under the same name."""
 
 _SUGGESTIONS_MAX = 3
 _SAME = (
@@ -41,13 +41,13 @@ _SAME = (
     "questions ask batch query",
     "--version version",
 )
-"""Words that mean the same; of those of a line, a group suggests the commands that it has."""
+"""Words with the same meaning on each line. A group suggests the words on it that are its commands."""
 
 
 class CommandGroup(click.Group):
-    """A group whose help has `sections` and cuts no summary; `help` among its arguments is `--help`.
+    """A group whose help has `sections` and never cuts a summary. `help` as an argument means `--help`.
 
-    The `modules` of its commands are imported when these are used: a start costs what its command needs.
+    The `modules` of its commands are imported on use, so that a start only imports what its command needs.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class CommandGroup(click.Group):
         self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, sorted; imports none of them."""
+        """Return the names of all commands, sorted, without importing them."""
         return sorted({*self.commands, *self._modules})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, whose module is imported now, or None for another name."""
+        """Import and return a command, or return None for another name."""
         if cmd_name not in self.commands and cmd_name in self._modules:
-            # The import contracts do not see this import, which leaves no package: commands import no other.
+            # The import contracts do not see this import, which stays within the package of commands.
             module = import_module(self._modules[cmd_name])
             self.add_command(getattr(module, cmd_name))
         return super().get_command(ctx, cmd_name)
@@ -80,7 +80,7 @@ class CommandGroup(click.Group):
         return {name: command for name, command in commands.items() if command is not None}
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin so, with the summaries of the sections, which import nothing."""
+        """Return the commands that begin with `incomplete`, with the sections' summaries, without imports."""
         summaries = {name: text for section in self._sections.values() for name, text in section.items()}
         if not summaries or incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
@@ -88,7 +88,7 @@ class CommandGroup(click.Group):
         return [CompletionItem(name, help=summaries[name]) for name in names]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `help`, alone or before commands, as `--help` behind them."""
+        """Replace `help`, alone or before commands, by `--help` after them."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
         return super().parse_args(ctx, args)
@@ -96,7 +96,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name. Raises UsageError with near ones for another."""
+        """Return the command that the arguments name. Raises UsageError with similar names for another."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             meant = list(dict.fromkeys(self._meant(name))) or get_close_matches(
@@ -107,7 +107,7 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def _meant(self, name: str) -> Iterator[str]:
-        """Yield what another word may mean: commands that mean the same, and those of that name in groups."""
+        """Yield the commands that an unknown word may mean: synonyms, and commands of that name in groups."""
         commands = self.all_commands()
         words = [*commands, *(word for option in self.params for word in option.opts)]
         for same in map(str.split, _SAME):
@@ -117,7 +117,7 @@ class CommandGroup(click.Group):
                 yield f"{group} {name}"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections, or all commands, with summaries that are folded and never cut."""
+        """Write the sections, or all commands, with summaries that are wrapped and never cut."""
         width = max(map(len, self.list_commands(ctx)))
         for title, summaries in (self._sections or {"Commands": self._summaries()}).items():
             with formatter.section(title):

@@ -1,4 +1,4 @@
-"""Names as one argument, `namespace/name.field`: every way to read it, and the one that is recorded."""
+"""Names as one argument, `namespace/name.field`: every way to read it, and the reading that is recorded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 READINGS_MAX = 64
-"""Readings of one argument that are looked up. With more, names have to be given apart."""
+"""Readings of one argument that are looked up. With more, names must be given separately."""
 
 NAMES_MAX = 1_000
-"""Names of the catalogue among which near ones are searched."""
+"""Names of the catalogue among which similar ones are searched."""
 
 _SUGGESTIONS_MAX = 3
 _SHOWN_MAX = 100
@@ -26,7 +26,7 @@ _SHOWN_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A namespace, or with a `name` a dataset, or with a `field` too a field of it."""
+    """A namespace, a dataset if `name` is set, or a field of it if `field` is set, too."""
 
     namespace: str
     name: str = ""
@@ -48,12 +48,12 @@ class Reading:
 
 
 def dataset_readings(text: str) -> list[Reading]:
-    """Return every way to read `namespace/name`, the shortest namespace first, empty without a `/` inside."""
+    """Return every way to read `namespace/name`, the shortest namespace first, if it has a `/` inside."""
     return [Reading(namespace, name) for namespace, name in _splits(text, "/")]
 
 
 def field_readings(text: str) -> list[Reading]:
-    """Return every way to read `namespace/name.field`; of a namespace the longest name first."""
+    """Return every way to read `namespace/name.field`, by namespace, with the longest name first."""
     return [
         Reading(dataset.namespace, name, field)
         for dataset in dataset_readings(text)
@@ -62,16 +62,16 @@ def field_readings(text: str) -> list[Reading]:
 
 
 def _splits(text: str, separator: str) -> Iterator[tuple[str, str]]:
-    """Yield both parts of a text for each place where it can be split, neither of them empty."""
+    """Yield both parts of a text for each place where it can be split without an empty part."""
     for position, character in enumerate(text):
         if character == separator and 0 < position < len(text) - 1:
             yield text[:position], text[position + 1 :]
 
 
 def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -> Reading:
-    """Return the one reading that is recorded. Raises InvalidQuery for several.
+    """Return the only reading that is recorded. Raises InvalidQuery for several.
 
-    If none is, it is the first dataset whose namespace is recorded, else the first of all.
+    If no reading is recorded, return the first dataset in a recorded namespace, or else the first reading.
     """
     if len(readings) > READINGS_MAX:
         raise _ambiguous(f"{text[:100]!r} can be read in {len(readings)} ways")
@@ -80,7 +80,7 @@ def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -
         raise _ambiguous(f"{text!r} is {' and '.join(reading.arguments for reading in recorded)}")
     if recorded:
         return recorded[0]
-    # The error is about this one, and names what is near it.
+    # The later error is about this reading, and names similar ones.
     in_namespaces = (reading for reading in readings if reading.name)
     return next(
         (reading for reading in in_namespaces if is_recorded(Reading(reading.namespace), client)), readings[0]
@@ -89,7 +89,7 @@ def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -
 
 def is_recorded(reading: Reading, client: Connection) -> bool:
     """Return whether the namespace, dataset or field of a reading is in the catalogue. Takes one read."""
-    # Sorted by code point, a name is the first of all that begin with it.
+    # Names are sorted by code point, so a name comes before all others that begin with it.
     if not reading.name:
         return bool(client.datasets(reading.namespace, limit=1).rows)
     if not reading.field:
@@ -103,7 +103,7 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
 
 
 def advise_form(names: Sequence[str], form: str) -> str:
-    """Return what is wrong with arguments that are not of a form such as `NS/NAME.FIELD`, and what to do."""
+    """Return the fault of arguments that do not have a form such as `NS/NAME.FIELD`, and what to do."""
     if not names:
         return ": `fll ls` lists namespaces, `fll find TEXT` finds datasets and fields"
     shown = [shlex.quote(name[:_SHOWN_MAX]) for name in names]
@@ -121,10 +121,10 @@ def advise_form(names: Sequence[str], form: str) -> str:
 
 
 def suggest(reading: Reading, client: Connection) -> list[Reading]:
-    """Return recorded names that one which is not may mean, at most three, the nearest first.
+    """Return up to three recorded names, most similar first, that an unrecorded reading may mean.
 
-    A dataset may be the field of one, and the reverse. It takes four reads of 1,000 names at most, and one
-    of one name for each `.` or `/` in the names; 64 of these are looked at.
+    A dataset may turn out to be a field, and the reverse. The search takes at most four reads of 1,000 names,
+    and one read of one name for each of the first 64 `.` or `/` in the names.
     """
     if reading.field:
         datasets = dataset_readings(str(reading))[:READINGS_MAX]
@@ -143,7 +143,7 @@ def suggest(reading: Reading, client: Connection) -> list[Reading]:
 
 
 def _suggest_datasets(reading: Reading, names: Sequence[str], client: Connection) -> list[Reading]:
-    """Return what a dataset or field may mean among the datasets of its namespace."""
+    """Return the names that a dataset or field may mean among the datasets of its namespace."""
     if reading.name in names:
         return _suggest_fields(reading, client) if reading.field else [reading]
     if not reading.field:
@@ -158,7 +158,7 @@ def _suggest_datasets(reading: Reading, names: Sequence[str], client: Connection
 
 
 def _suggest_fields(reading: Reading, client: Connection) -> list[Reading]:
-    """Return fields of the dataset of a reading whose names are near its field."""
+    """Return fields of a reading's dataset whose names are similar to its field."""
     fields = client.fields(reading.namespace, reading.name, limit=NAMES_MAX).body.fields
     return [replace(reading, field=name) for name in _near(reading.field, [field.name for field in fields])]
 
@@ -169,13 +169,13 @@ def _dataset_names(namespace: str, client: Connection) -> list[str]:
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names nearest to another, the nearest first. Those alone that differ in case, if any."""
+    """Return the names most similar to another, or only names that differ in case if there are any."""
     folded: dict[str, list[str]] = {}
     for candidate in names:
         folded.setdefault(candidate.casefold(), []).append(candidate)
     if same := folded.get(name.casefold()):
         return same[:_SUGGESTIONS_MAX]
-    # difflib takes quadratic time in the length of names, which may be 4,096 bytes.
+    # The time of difflib is quadratic in the length of names, which may be 4,096 bytes.
     short = [text for text in folded if len(text) <= 2 * len(name) + 10] if len(name) <= 200 else []
     nearest = difflib.get_close_matches(name.casefold(), short, n=_SUGGESTIONS_MAX)
     return [candidate for text in nearest for candidate in folded[text]][:_SUGGESTIONS_MAX]

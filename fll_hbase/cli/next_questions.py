@@ -1,4 +1,4 @@
-"""Questions after runs were recorded: commands about them, as they can be pasted."""
+"""Questions after runs were recorded: commands about them, ready to be pasted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def dataset_question(client: Connection, run: str) -> str:
-    """Return the command that shows the lineage of a dataset that a run wrote, empty without one.
+    """Return the command that shows the lineage of a dataset that a run wrote, or "" without a dataset.
 
-    Its window has the run, and is not given if it is the default one. It takes one read.
+    The window of the command contains the run, and is left out if it is the default. This takes one read.
     """
     try:
         details = client.run(run).body
-    # The runs are recorded, whether or not they can be read: a token may have the right to record alone.
+    # The runs are recorded even if they cannot be read: a token may have only the right to record.
     except LineageError:
         return ""
     written = [item for item in details.datasets if item.direction != "forward"] or list(details.datasets)
@@ -43,7 +43,7 @@ def dataset_question(client: Connection, run: str) -> str:
 
 
 def next_questions(runs: Sequence[str], count: int, question: str, target: Target) -> Iterator[str]:
-    """Yield lines with the first ids of `count` runs, and commands about the first one, none without runs."""
+    """Yield lines with the first ids of `count` runs and commands about the first run, if there are runs."""
     if not runs:
         return
     more = f" and {count - len(runs):,} more" if count > len(runs) else ""

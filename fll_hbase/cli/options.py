@@ -1,4 +1,4 @@
-"""Options that commands share, and what they open: names, times, the window, the store or server."""
+"""Options that commands share: names, times, the window, and the store or server that they open."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 READING = "fll_hbase.cli.reading"
-"""Key of the names of the current command, a Reading, in the meta data of its context."""
+"""Key of the names of the current command, a Reading, in the metadata of its context."""
 
 NAMESPACE_HELP = "Default namespace for documents without one."
 
 QUERY_TIMEOUT_SECONDS, RECORD_TIMEOUT_SECONDS = 5.0, 60.0
-"""How long requests to an unavailable server are retried; a person who waits for an answer retries sooner."""
+"""How long requests to an unavailable server are retried. Queries give up sooner, since a person waits."""
 
 
 class NameParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -68,11 +68,11 @@ RUN = NameParam("run", ID_BYTES_MAX)
 TAG = NameParam("tag", ID_BYTES_MAX)
 POLICY = NameParam("policy", ID_BYTES_MAX)
 SPOOL = click.Path(path_type=Path, readable=False)
-"""One that cannot be read is a fault of capture, not of the command."""
+"""A spool. Capture, not the command, reports one that cannot be read."""
 
 
 def now_ms() -> int:
-    """Return the current time in milliseconds since 1970; a caller may inject a clock: `main(obj=clock)`."""
+    """Return the current time in milliseconds since 1970. A caller may inject a clock: `main(obj=clock)`."""
     injected: Callable[[], int] | None = click.get_current_context().find_root().obj
     return (injected or clock.now_ms)()
 
@@ -88,9 +88,9 @@ def _name_arguments(
     members: tuple[str, ...] = ("namespace", "name", "field"),
     optional: bool = False,
 ) -> Callable[[Command], Command]:
-    """Return a decorator that adds names, apart or as one argument; the command receives the `members`.
+    """Return a decorator that adds names, separately or as one argument; the command receives the `members`.
 
-    Those that are not given are "", which all of them can be if they are `optional`.
+    Missing names are "". If the names are `optional`, all may be missing.
     """
     shown = f"[{metavar}]" if optional and not metavar.startswith("[") else metavar
 
@@ -144,9 +144,9 @@ def _read(
     *,
     counts: tuple[int, ...],
 ) -> Reading:
-    """Return what the arguments name: `counts` of them apart, or one for all of them.
+    """Return the names in the arguments: separate ones, whose possible numbers are `counts`, or one for all.
 
-    A field may also be NS/NAME and FIELD, where `counts` has no two names apart. An argument with several
+    A field may also be given as NS/NAME and FIELD, unless `counts` includes two. An argument with several
     readings is looked up in the catalogue. Raises UsageError, InvalidQuery, LineageError.
     """
     context = click.get_current_context()
@@ -179,13 +179,13 @@ def _parameter(hint: str) -> click.Parameter:
 
 
 def _remember(reading: Reading) -> Reading:
-    """Keep the names of the command for suggestions, should they not be recorded; return them."""
+    """Keep the names of the command for suggestions if they are not recorded; return them."""
     click.get_current_context().meta[READING] = reading
     return reading
 
 
 _ZONE = "fll_hbase.cli.zone"
-"""Key of --timezone, None without it, in the meta data of the context of the current command."""
+"""Key of --timezone, None without it, in the metadata of the current command's context."""
 
 
 def _keep_zone(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -280,16 +280,16 @@ def _period(text: str, zone: ZoneInfo) -> WindowText:
 
 
 def _bounds(start: str, end: str | None, zone: ZoneInfo) -> WindowText:
-    """Return the window between two times. Raises InvalidQuery with each that the calendar does not have."""
+    """Return the window between two times. Raises InvalidQuery with each time that does not exist."""
     texts = {"start": start, "end": time_window.DEFAULT_END if end is None else end}
     resolved = resolve_times(texts, zone=zone.key)
     return WindowText(str(resolved["start"]), str(resolved["end"]), zone=zone.key)
 
 
 def resolve_times(texts: Mapping[str, str | None], *, zone: str) -> dict[str, str | None]:
-    """Return times as the REST contract has them, by the names of their options; None stays None.
+    """Return times in the form of the REST contract, by the names of their options. None stays None.
 
-    Raises InvalidQuery with each that the calendar does not have.
+    Raises InvalidQuery with each time that does not exist.
     """
     resolved: dict[str, str | None] = {}
     errors: list[FieldError] = []
@@ -310,7 +310,7 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return milliseconds since 1970. Raises BadParameter for text that is not a time."""
-        # Rounded up as in `parse_window`: an end within a millisecond includes the runs at its beginning.
+        # Rounded up as in `parse_window`, so that an end within a millisecond includes runs at its beginning.
         try:
             text = times.resolve_time(str(value), current_zone(), now_ms=now_ms())
             return ceil(time_window.parse_seconds(text, now_ms=now_ms()) * 1000)
@@ -322,7 +322,7 @@ TIME = TimeParam()
 
 
 def resolve_option(name: str, text: str) -> str:
-    """Return the time of option `name` as the REST contract has it. Raises InvalidQuery."""
+    """Return the time of option `name` in the form of the REST contract. Raises InvalidQuery."""
     return str(resolve_times({name: text}, zone=current_zone().key)[name])
 
 
@@ -335,7 +335,7 @@ def query_read_seconds(settings: config.Settings) -> float:
 
 @dataclass(frozen=True)
 class Target:
-    """The store or the server of a command: that of --store or --server, else of FLL_SERVER or FLL_STORE."""
+    """The store or server of a command, from --store or --server, or else from FLL_SERVER or FLL_STORE."""
 
     store: str | None = None
     server: str | None = None
@@ -350,11 +350,11 @@ class Target:
         """The URL of the server or the store, without names and passwords in it."""
         settings = config.from_environment(store=self.store)
         server = self.server or (settings.server if self.store is None else None)
-        # A password may have any character, also a slash.
+        # A password may contain any character, including a slash.
         return config.without_credentials(server or settings.store).replace("://***@", "://")
 
     def _server_of(self, settings: config.Settings) -> str | None:
-        """Return the URL of the server, None for a store. Raises ConfigurationError for one of FLL_SERVER."""
+        """Return the URL of the server, or None for a store. Raises ConfigurationError if it is invalid."""
         if self.server is not None or self.store is not None or not settings.server:
             return self.server
         if not settings.server.startswith(config.SERVER_SCHEMES):
@@ -368,8 +368,8 @@ class Target:
     def open(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Connection]:
         """Open the client, and close it at the end.
 
-        A SQLite file must exist unless `create`. With `dry_run` none is made, and one that does not exist is
-        an empty store. Raises ConfigurationError or StoreUnavailable.
+        A SQLite file must exist unless `create`. With `dry_run` no file is created, and a missing file counts
+        as an empty store. Raises ConfigurationError or StoreUnavailable.
         """
         settings = config.from_environment(store=self.store)
         server = self._server_of(settings)
@@ -386,7 +386,7 @@ class Target:
 
 def _open_remote(server: str, settings: config.Settings, *, is_recording: bool) -> Connection:
     """Return the client of a server. Raises ConfigurationError."""
-    # Imported here and below: help and completion need no client, a question to a server no store.
+    # Imported here and below, because help and completion need no client, and queries to a server no store.
     from fll_hbase.client.remote.remote_client import HttpClient
 
     # Giving up early would leave the rest of a recorded file unrecorded.
@@ -398,12 +398,12 @@ def _open_remote(server: str, settings: config.Settings, *, is_recording: bool) 
 
 
 def _open_local(settings: config.Settings, *, create: bool, dry_run: bool) -> Connection:
-    """Return the client of a store, as `Target.open`. Raises ConfigurationError or StoreUnavailable."""
+    """Return the client of a store for `Target.open`. Raises ConfigurationError or StoreUnavailable."""
     from fll_hbase.client.local.local_client import LocalClient
     from fll_hbase.store.factory import open_store
     from fll_hbase.tables.factory import MEMORY_URL, store_exists
 
-    # One `now` for all windows of a command. With a server, use its `now`.
+    # One `now` for all windows of a command. A server uses its own `now`.
     now = now_ms()
     if dry_run and not store_exists(settings.store):
         settings = replace(settings, store=MEMORY_URL)
@@ -428,7 +428,7 @@ def target_options(command: Command) -> Command:
 
 
 def _suggestion(client: Connection) -> str:
-    """Return what the names of the current command may mean as the end of a sentence, empty if unknown."""
+    """Return what the names of the current command may mean as the end of a sentence, or "" if unknown."""
     context = click.get_current_context()
     reading: Reading | None = context.meta.get(READING)
     near = suggest(reading, client) if reading else []

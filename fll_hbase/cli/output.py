@@ -1,4 +1,4 @@
-"""Output of query commands: the options --format and --all, and printing an answer in the format chosen."""
+"""Output of query commands: the options --format and --all, and printing an answer in the chosen format."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from fll_hbase.runtime import csv_text
 TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
 
 _LINES_MIN = 6
-"""Of a page, on however low a terminal."""
+"""Least number of lines of a page, however low the terminal is."""
 
 NO_TEXTS: Mapping[str, Callable[[], str]] = {}
 
 Lines = Callable[[], Iterable[str]]
 
 _ALL, _VERBOSE = "fll_hbase.cli.all", "fll_hbase.cli.verbose"
-"""Keys of --all and --verbose in the meta data of the context of the current command."""
+"""Keys of --all and --verbose in the metadata of the current command's context."""
 
 
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return what keeps the value of an option in the meta data; click calls it."""
+    """Return a callback for click that keeps the value of an option in the metadata."""
     return lambda context, _, value: context.meta.__setitem__(key, value)
 
 
 def _flag(name: str, key: str, text: str) -> Callable[[Command], Command]:
-    """Return the option of a flag that is kept in the meta data."""
+    """Return the option of a flag that is kept in the metadata."""
     return click.option(name, is_flag=True, expose_value=False, callback=_keep(key), help=text)
 
 
@@ -51,7 +51,7 @@ verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a termina
 def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Command]:
     """Add --format with these formats, the first as default, and --json; received as `output_format`.
 
-    A command that prints more than one thing, `listed`, has --all, too.
+    With `listed`, for a command that prints more than one thing, also add --all.
     """
 
     def decorate(command: Command) -> Command:
@@ -88,10 +88,10 @@ def print_answer(
     note: str = "",
     following: str = "",
 ) -> None:
-    """Print an answer in a format, and on standard error what cut it; `table` and `mermaid` render it.
+    """Print an answer in a format, and the limits that truncated it on standard error.
 
-    `texts` render formats of a command's own, and take the place of the common CSV. A `note` stands below the
-    table, a `following` line on standard error.
+    `table` and `mermaid` render the answer. `texts` render formats of a single command, and replace the
+    common CSV. A `note` is printed below the table, and the line `following` on standard error.
     """
     complaints = [f"fll: not complete: {answer.incomplete}."] if answer.incomplete else []
     if answer.retained_from_ms is not None:
@@ -99,7 +99,7 @@ def print_answer(
         complaints.append(f"fll: runs before {start} may have been deleted by retention.")
     if following:
         complaints.append(following)
-    # Rendered only if it is printed: an answer may have a quarter of a million rows.
+    # Rendered only if printed, since an answer may have a quarter of a million rows.
     if output_format == JSON:
         console.print_json(answer.body)
     elif output_format == TABLE:
@@ -110,18 +110,18 @@ def print_answer(
     else:
         for line in mermaid() if output_format == MERMAID else _csv(answer):
             console.print_text(f"{line}\n")
-    # On standard error, so that standard output stays parseable, with exit code 0: the answer is usable.
+    # On standard error, so that standard output stays parseable. The exit code is 0: the answer is usable.
     for line in complaints:
         print_err(line)
 
 
 def print_page(page: RenderableType, *below: str) -> None:
-    """Print a page: on a terminal one screen of it, with room for the lines below, unless --all is given."""
+    """Print a page. Without --all, a terminal gets one screen, with room for the lines below."""
     console.print_renderable(page, _screen(below))
 
 
 def shows_all() -> bool:
-    """Return whether the current command prints everything: with --all, and in a pipe."""
+    """Return whether the current command prints everything, because of --all or a pipe."""
     return not sys.stdout.isatty() or has_all()
 
 
@@ -131,7 +131,7 @@ def has_all() -> bool:
 
 
 def shows_checksums() -> bool:
-    """Return whether the current command shows checksums: with --verbose, and in a pipe."""
+    """Return whether the current command shows checksums, because of --verbose or a pipe."""
     return not sys.stdout.isatty() or _is_given(_VERBOSE)
 
 
@@ -140,7 +140,7 @@ def _is_given(key: str) -> bool:
 
 
 def _screen(below: Sequence[str]) -> Screen | None:
-    """Return what the terminal shows, or None for a pipe."""
+    """Return the screen of the terminal, or None for a pipe."""
     if not sys.stdout.isatty():
         return None
     size = console.open_console(sys.stdout).size
@@ -153,7 +153,7 @@ def _screen(below: Sequence[str]) -> Screen | None:
 
 
 def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
-    """Yield the lines of CSV of an answer that has rows. Raises TypeError for another one."""
+    """Yield the lines of CSV of an answer with rows. Raises TypeError for another kind of answer."""
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is not a table")
     yield from csv_lines(answer)
@@ -175,6 +175,6 @@ def _cell(value: Any, *, is_time: bool) -> Any:
         return str(value).lower()
     if not is_time:
         return value
-    # Without a zone a spreadsheet would take it for local time; years beyond 9999 have no ISO form.
+    # A spreadsheet would take a time without a zone for local time. Years beyond 9999 have no ISO form.
     text = format_time(value)
     return value if text.endswith("ms") else f"{text.replace(' ', 'T')}Z"

@@ -24,8 +24,9 @@ def query_options(
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of a query; the command receives the `query` itself.
 
-    It also receives its window as `window` if the query has one. Parameters without a default are arguments,
-    which another decorator adds. Those `without` get no option. `defaults` replace the query's own.
+    If the query has a window, the command also receives it as `window`. Parameters without a default are
+    arguments, which another decorator adds. Parameters in `without` get no option, and `defaults` replace the
+    query's own.
     """
     default_start = str(query.start) if issubclass(query, Windowed) else None
     listed = [item for item in parameters(query) if item.attribute not in ("start", "end", *without)]

@@ -1,4 +1,4 @@
-"""Files of `fll record`: those known by their names, and advice about those that have no documents."""
+"""Files of `fll record`: kinds that names show, and advice about files without documents."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SUFFIXES = {
     ".yaml .yml .xml .toml": "not JSON: FILE has documents, events or proposals as JSON",
     ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it first (gzip alone is read without unpacking)",
 }
-"""Endings of names, and what a file with one is."""
+"""Endings of names, with a description of such files."""
 
 _STATEMENTS = (b"select", b"insert", b"create", b"merge", b"with", b"update", b"delete", b"--", b"/*")
 
 
 class DocumentFile(click.File):
-    """A file to read as bytes, `-` for standard input; a folder is refused with what to give instead."""
+    """A file to read as bytes, `-` for standard input. The error for a folder says what to give instead."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Open the file. Raises BadParameter."""
@@ -33,7 +33,7 @@ class DocumentFile(click.File):
 
 
 def _advise_folder(folder: Path) -> str:
-    """Return what to do with a folder: that of a dbt project, or another one."""
+    """Return what to do instead of giving a folder, which may be a dbt project."""
     for target in (folder, folder / "target"):
         if (target / "manifest.json").is_file():
             command = f"fll record --dbt {shlex.quote(str(target))} --namespace NS"
@@ -42,18 +42,18 @@ def _advise_folder(folder: Path) -> str:
 
 
 def file_name(file: BinaryIO | None) -> str:
-    """Return the name of a file as it was given, or `-` for standard input and without a file."""
+    """Return the name of a file as given, or `-` for standard input and for no file."""
     name = getattr(file, "name", None)
     return name if isinstance(name, str) and name != "<stdin>" else "-"
 
 
 def is_sql(file: BinaryIO | None) -> bool:
-    """Return whether the name of a file is that of a SQL script."""
+    """Return whether a file is a SQL script, by its name."""
     return file_name(file).lower().endswith(".sql")
 
 
 def advise_file(file: BinaryIO, document: LocatedDocument) -> str:
-    """Return what a file is whose first document was refused, and how to record it, empty if unknown."""
+    """Return the kind of a file whose first document was refused, and how to record it, or "" if unknown."""
     name = file_name(file)
     path, quoted = Path(name.lower()), shlex.quote(name)
     raw = document.line.raw

@@ -1,4 +1,4 @@
-"""Reports in files: the option --output, and who made a report, when and from which store."""
+"""Reports in files: the option --output, and by whom, when and from which store a report was made."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
                     if suffix is None
                     else f"--format {output_format} differs"
                 )
-                # Who wants a PDF prints the page with a browser.
+                # For a PDF, the user prints the page with a browser.
                 pdf = "; a browser prints .html as PDF" if output.suffix.lower() == ".pdf" else ""
                 raise click.UsageError(f"--output {output}: {detail}{pdf}.", click.get_current_context())
             if not output.parent.is_dir():
@@ -71,7 +71,7 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
 
 def _write(output: Path, command: Callable[[], None]) -> None:
     """Write what a command prints to a file. Raises click.FileError."""
-    # Written at once at the end: a report that fails leaves no half of a file.
+    # Written at the end, so that a failing report does not leave a part of a file.
     written = io.BytesIO()
     text = io.TextIOWrapper(written, encoding="utf-8", newline="")
     with contextlib.redirect_stdout(text):
@@ -85,13 +85,13 @@ def _write(output: Path, command: Callable[[], None]) -> None:
 
 
 def report_stamp(target: Target, window: WindowText) -> Stamp:
-    """Return when a report is made, by whom, from where, and the zone of its times."""
+    """Return when, by whom and from which store a report is made, and the zone of its times."""
     store = f"{target.url}, fll_hbase {VERSION}"
     return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
 
 
 def _user() -> str:
-    """Return the name of the user, or in a container that has none for it, the number."""
+    """Return the name of the user, or the number if a container has no name for it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -99,7 +99,7 @@ def _user() -> str:
 
 
 def report_texts(query: Query[Any], answer: TableAnswer[Any], stamp: Stamp) -> dict[str, Callable[[], str]]:
-    """Return functions that render an answer as CSV and HTML, if the query has them, by format."""
+    """Return functions, by format, that render an answer as CSV and HTML if the query supports them."""
     return {
         name: partial(query.to_text, media_type, answer.body, answer.window, stamp=stamp)
         for name, media_type in ((CSV, tables.CSV), (HTML, html_report.HTML))

@@ -39,7 +39,7 @@ def policy_options(command: Command) -> Command:
         policy: BinaryIO | None,
         **others: Any,
     ) -> None:
-        # Compared with None: `--before 0` is a valid cut-off.
+        # Compared with None, because `--before 0` is a valid cut-off.
         if policy is not None and cutoff_ms is not None:
             raise click.UsageError("Give --before or --policy, not both.")
         if (namespace or name) and cutoff_ms is None:
@@ -53,17 +53,17 @@ def policy_options(command: Command) -> Command:
 
 
 def to_policy(before_ms: int, namespace: str | None, name: str | None) -> RetentionPolicy:
-    """Return the policy of one cut-off: of a dataset, of a namespace, or of all."""
+    """Return the policy of one cut-off for a dataset, a namespace, or everything."""
     if namespace and name:
         return RetentionPolicy(datasets_ms={Dataset(namespace, name): before_ms})
     return RetentionPolicy(namespaces_ms={namespace: before_ms}) if namespace else RetentionPolicy(before_ms)
 
 
 def read_policy(file: BinaryIO) -> RetentionPolicy:
-    """Read a policy file of JSON; absent members set no cut-off. Raises UsageError with what is wrong."""
+    """Read a JSON policy file, in which absent members set no cut-off. Raises UsageError with the fault."""
     try:
         members = json.load(file)
-        # A misspelt member would otherwise mean that nothing is deleted, or more than intended.
+        # Ignoring a misspelt member could delete nothing, or more than intended.
         unknown = members.keys() - {"before", "namespaces", "endpoints"}
         if unknown:
             raise ValueError(f"unknown members {sorted(unknown)}")
@@ -80,8 +80,8 @@ def read_policy(file: BinaryIO) -> RetentionPolicy:
 
 
 def compaction_hint(store: str) -> str:
-    """Return a sentence on how to free the space of deleted cells, empty unless the store is in HBase."""
-    # A delete in HBase only puts a marker; a major compaction removes the cells and the markers.
+    """Return a sentence on how to free the space of deleted cells in HBase, or "" for another store."""
+    # A delete in HBase only puts a marker. A major compaction removes the cells and the markers.
     if not store.startswith(hbase_url.SCHEME):
         return ""
     table = hbase_url.parse_url(store).table

@@ -25,14 +25,14 @@ SQL, PIPELINE = "sql", "pipeline"
 _REQUIRED = ("namespace", "application", "program")
 _RUN = ("application", "program", "run", "start")
 _KIND_ONLY = {SQL: ("dialect", "catalog", "schema"), PIPELINE: ("argument",)}
-"""Options that only one kind of file has."""
+"""Options that only one kind of file accepts."""
 
 _WITH = "With --sql or --pipeline:"
 
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """The run that a file of SQL or a pipeline is recorded as; `arguments` are values of pipeline macros."""
+    """The run as which a file of SQL or a pipeline is recorded. `arguments` are values of pipeline macros."""
 
     kind: str
     application: str
@@ -45,8 +45,8 @@ class FileRun:
     arguments: dict[str, str] = field(default_factory=dict)
 
     def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
-        """Yield the document that records the file, or the error of a file that is too long or unreadable."""
-        # One byte more than is accepted shows that a file is too long without reading all of it.
+        """Yield the document that records the file, or an error if the file is too long or unreadable."""
+        # Reading one byte too many is enough to detect a file that is too long.
         raw = file.read(bytes_max + 1)
         error: LineageError | None = None
         if len(raw) > bytes_max:
@@ -61,7 +61,7 @@ class FileRun:
 
     def _document(self, raw: bytes) -> bytes:
         """Return the document that records a file as one run: SQL, or a pipeline's config."""
-        # The document of POST /v3/namespaces/<ns>/sql or /pipelines: a store and a server record it alike.
+        # The document of POST /v3/namespaces/<ns>/sql or /pipelines, which stores and servers record alike.
         run = {
             "application": self.application,
             "type": self.kind,
@@ -74,7 +74,7 @@ class FileRun:
             document = {"run": run, "sql": raw.decode(), "dialect": self.dialect}
             return msgspec.json.encode(document | {name: value for name, value in names.items() if value})
         content = strict_json.parse_with_halves(raw)
-        # CDAP exports a pipeline with its config as a member; a bare config is accepted too.
+        # CDAP exports a pipeline with its config as a member. A bare config is accepted, too.
         config = content["config"] if isinstance(content, dict) and "config" in content else content
         return json.dumps({"run": run, "config": config, "arguments": self.arguments}).encode()
 
@@ -115,10 +115,10 @@ def run_options(command: Command) -> Command:
         kind = SQL if sql else PIPELINE if pipeline else ""
         if not kind and is_sql(others["file"]):
             kind = SQL
-        # `namespace` stays among the others: it is an option of every `fll record`, only required here.
+        # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind, context)
-        # Also an option of dbt's artifacts, so it stays among the others.
+        # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
         values["dataset_namespace"] = others["dataset_namespace"] if sql else ""
         command(file_run=_file_run(kind, values, context) if kind else None, **others)
 
@@ -131,9 +131,10 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
         kind=kind,
         application=values["application"],
         program=values["program"],
-        # A new id each time: without --run, recording a file again adds a run instead of repeating one.
+        # A new id each time, so that without --run, recording a file again adds a run instead of repeating
+        # one.
         run=values["run"] or str(uuid.uuid4()),
-        # --start is the end of a window from 0, so that it has the same syntax, rounding and limit as --end.
+        # Parsed as the end of a window from 0, so that --start has the syntax, rounding and limit of --end.
         start_ms=time_window.parse_window("0", start, now_ms=now_ms()).stop_ms,
         dialect=values["dialect"] or DIALECTS[0],
         defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
@@ -152,7 +153,7 @@ def _split_argument(argument: str, context: click.Context) -> tuple[str, str]:
 
 def _check(values: dict[str, Any], kind: str, context: click.Context) -> None:
     """Raise UsageError for required options that are missing, and for options of another kind of file."""
-    # click's `required=True` has no condition: the options are needed with --sql and --pipeline only.
+    # click's `required=True` has no condition, but these options are only needed with --sql and --pipeline.
     missing = [f"--{name}" for name in _REQUIRED if kind and values[name] is None]
     if missing:
         subject = (

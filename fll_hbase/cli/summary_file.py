@@ -1,4 +1,4 @@
-"""The file of `--summary`: the report of a job as JSON, replaced at once."""
+"""The file of `--summary`: the report of a job as JSON, replaced atomically."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SummaryFile(click.ParamType):  # type: ignore[type-arg]  # generic since c
         if path.exists() and not path.is_file():
             self.fail(f"{value} is not a file.", param, ctx)
         try:
-            # Permissions do not say all: the file system may be read-only or full.
+            # Permissions are not enough: the file system may be read-only or full.
             unfinished = _unfinished(path)
             unfinished.write_bytes(b"\n")
             unfinished.unlink()
@@ -34,9 +34,9 @@ class SummaryFile(click.ParamType):  # type: ignore[type-arg]  # generic since c
 
 
 def write_summary(path: Path, members: Mapping[str, Any]) -> None:
-    """Replace the file by one JSON object; readers see the old file or all of the new one.
+    """Replace the file by one JSON object. Readers see the old file or the complete new one.
 
-    Raises ClickException if it cannot be written; the old file then stays.
+    Raises ClickException, and leaves the old file, if the new one cannot be written.
     """
     unfinished = _unfinished(path)
     try:
@@ -48,13 +48,13 @@ def write_summary(path: Path, members: Mapping[str, Any]) -> None:
 
 
 def print_summary(members: Mapping[str, Any], text: Callable[[], str], file: Path | None = None) -> None:
-    """Print the report of a job: as text on a terminal, else as one line of JSON, which `file` has, too."""
+    """Print the report of a job as text on a terminal, else as a line of JSON, and write JSON to `file`."""
     click.echo(text() if sys.stdout.isatty() else json.dumps(members))
     if file:
         write_summary(file, members)
 
 
 def _unfinished(path: Path) -> Path:
-    """Return the path of the temporary file of this process, beside the one that it is to become."""
-    # In the same directory, since a file is not renamed to another file system.
+    """Return the path of this process's temporary file, in the directory of the final file."""
+    # In the same directory, since a file cannot be renamed to another file system.
     return path.with_name(f".{path.name[:200]}.{os.getpid()}")

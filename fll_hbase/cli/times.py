@@ -15,7 +15,7 @@ _WORDS = {"today": 0, "yesterday": 1}
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
-# As `fll` prints times, so that they can be pasted back: a blank between date and time, ` UTC` behind it.
+# Times as `fll` prints them, so that they can be pasted back: a blank before the time, and ` UTC` after it.
 _TIME_OF_DAY = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<time>[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
     r"(?P<zone> ?UTC|Z|[+-][0-9]{2}:[0-9]{2})?",
@@ -29,17 +29,17 @@ _UNITS = {
     "h": ("h hr hrs hour hours", 1),
     "d": ("d day days", 1),
     "w": ("w wk week weeks", 1),
-    # Sums have no months and years, which are of different lengths.
+    # Sums have no months and years, because their lengths vary.
     "30d": ("mo mon month months", 30),
     "365d": ("y yr year years", 365),
 }
-"""Units of sums, or days of one, with the words for them and the number of units or days."""
+"""Units of sums, with the words for each and a number of units. Months and years are given in days."""
 
-# A date in another form, and a time of day behind it.
+# A date in another form, and a time of day after it.
 _DATE = re.compile(r"(?P<date>[0-9][0-9/.-]+)(?P<rest>(?:[T ].*)?)", re.ASCII)
 _YEAR_FIRST = re.compile(r"([0-9]{4})([/.-])([0-9]{1,2})(?:\2([0-9]{1,2}))?", re.ASCII)
 _YEAR_LAST = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})", re.ASCII)
-# Digits alone are seconds since 1970, but those of a day or year would be of the first months of 1970.
+# Digits alone are seconds since 1970. Digits of a day or year would mean a time in the first months of 1970.
 _DIGITS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})?([0-9]{2})?", re.ASCII)
 _PHRASES = {"tomorrow": "now+1d", "last week": "now-7d", "last month": "now-30d", "last year": "now-365d"}
 
@@ -52,11 +52,11 @@ def load_zone(name: str) -> ZoneInfo:
 
 
 def resolve_time(text: str, zone: ZoneInfo, *, now_ms: int) -> str:
-    """Return a time as the REST contract has it: a day or month is its first moment in the zone.
+    """Return a time in the form of the REST contract. A day or month means its first moment in the zone.
 
-    Texts that are neither days, months nor times of day are returned unchanged. Raises ValueError for those
-    that the calendar or the zone does not have, for times of day that the zone has twice, and for texts such
-    as `7d` whose meaning can be guessed, with the time to give instead.
+    Texts that are neither days, months nor times of day are returned unchanged. Raises ValueError for times
+    that do not exist in the calendar or the zone, and for times of day that the zone has twice. Texts such as
+    `7d`, whose meaning can be guessed, raise a ValueError with the time to give instead.
     """
     if period := resolve_period(text, zone, now_ms=now_ms):
         return period[0]
@@ -70,7 +70,7 @@ def resolve_time(text: str, zone: ZoneInfo, *, now_ms: int) -> str:
 
 
 def suggest_times(text: str) -> list[str]:
-    """Return the times that a text which is not one may mean, such as `now-7d` for `7d`; mostly none."""
+    """Return the times that an invalid text may mean, such as `now-7d` for `7d`, if any."""
     typed = " ".join(text.lower().replace("_", " ").split())
     if typed in _PHRASES:
         return [_PHRASES[typed]]
@@ -83,7 +83,7 @@ def suggest_times(text: str) -> list[str]:
 
 
 def _suggest_dates(text: str) -> Iterator[str]:
-    """Yield a day or month that is written in another form, both of them where the form leaves it open."""
+    """Yield a day or month that is written in another form, or both readings of an ambiguous form."""
     if match := _DIGITS.fullmatch(text):
         year, month, day = match.groups()
         yield "-".join(filter(None, (year, month or "01", day)))
@@ -92,13 +92,13 @@ def _suggest_dates(text: str) -> Iterator[str]:
         yield "-".join([year, month.zfill(2), *([day.zfill(2)] if day else [])])
     elif match := _YEAR_LAST.fullmatch(text):
         first, mark, second, year = match.groups()
-        # With slashes, America has the month first.
+        # American dates, with slashes, begin with the month.
         for month, day in ((first, second), (second, first))[mark == "." :]:
             yield f"{year}-{month.zfill(2)}-{day.zfill(2)}"
 
 
 def _suggest_sums(age: re.Match[str], typed: str) -> list[str]:
-    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means, none if it is one."""
+    """Return the sum with `now` that an age such as `-7d`, `2 weeks` or `now-1y` means, if it is not one."""
     for unit, (words, count) in _UNITS.items():
         if age["unit"] in words.split():
             number = int(age["count"]) * count
@@ -108,7 +108,7 @@ def _suggest_sums(age: re.Match[str], typed: str) -> list[str]:
 
 
 def _is_date(text: str) -> bool:
-    """Return whether the calendar has a day or month, written as `2026-11-01` or `2026-11`."""
+    """Return whether a day or month, written as `2026-11-01` or `2026-11`, exists in the calendar."""
     try:
         datetime.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01")
     except ValueError:
@@ -119,7 +119,7 @@ def _is_date(text: str) -> bool:
 def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str] | None:
     """Return start and end of `today`, `yesterday`, a day or a month in the zone, or None for other texts.
 
-    Raises ValueError for a day or month that the calendar does not have.
+    Raises ValueError for a day or month that does not exist.
     """
     if text in _WORDS:
         now = datetime.fromtimestamp(now_ms / 1000, zone).replace(tzinfo=None)
@@ -138,16 +138,17 @@ def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str]
 
 def _midnight(day: datetime, zone: ZoneInfo) -> datetime:
     """Return the first moment of a day in a zone."""
-    # Where clocks change at midnight, fold 0 is the first moment of the day, whether it lacks or repeats it.
+    # If clocks change at midnight, fold 0 is the first moment of the day, whether midnight is skipped or
+    # repeated.
     return day.replace(tzinfo=zone, fold=0)
 
 
 def _local_time(time: datetime, zone: ZoneInfo) -> datetime:
-    """Return a time of day in a zone. Raises ValueError for one that it does not have, or has twice."""
+    """Return a time of day in a zone. Raises ValueError if it does not exist or occurs twice there."""
     early, late = (time.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if early.utcoffset() == late.utcoffset():
         return early
-    # In a gap of the clock a time does not come back from UTC as it went in.
+    # A time in a gap of the clock changes when it is converted to UTC and back.
     if early.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != time:
         raise ValueError(f"{time} does not exist in {zone}: clocks were put forward")
     offsets = " or ".join(moment.isoformat()[-6:] for moment in (early, late))

@@ -1,4 +1,4 @@
-"""Words of options: their help, words such as `fail` of --state, and the one that another word means."""
+"""Words of options: help, words such as `fail` of --state, and suggestions for other words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db (default: FLL_STORE)."
-"""Help of --store, of all commands that have it."""
+"""Help of --store for all commands with this option."""
 
 _SAME = (
     "fail failed failure error errors",
@@ -31,14 +31,14 @@ _SAME = (
     "postgres pg psql",
     "tsql sqlserver",
 )
-"""Words that mean the same; of those of a line, an option suggests the ones that it has."""
+"""Words with the same meaning on each line. An option suggests the words on it that are its choices."""
 
 
 class WordChoice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.4
-    """A choice of words, whose error also suggests the word that was meant."""
+    """A choice of words whose error also suggests the intended word."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word. Raises BadParameter for another one."""
+        """Return the word. Raises BadParameter for any other word."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -46,7 +46,7 @@ class WordChoice(click.Choice):  # type: ignore[type-arg]  # generic since click
             self.fail(error.message + (f" Did you mean {meant!r}?" if meant else ""), param, ctx)
 
     def suggest(self, typed: str) -> str:
-        """Return the word that another one means or is near to, empty if there is none."""
+        """Return the word that another one means or resembles, or "" without such a word."""
         words = {str(choice).lower(): str(choice) for choice in self.choices}
         word = typed.lower()
         same = (candidate for line in map(str.split, _SAME) if word in line for candidate in line)

@@ -1,1 +1,1 @@
-"""Basics that every room uses: errors, settings, time, retries, metrics. They import nothing of ours."""
+"""Basics for all packages: errors, settings, time, retries, metrics. They import no other package of ours."""

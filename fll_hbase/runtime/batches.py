@@ -1,4 +1,4 @@
-"""Batches of items: bounded in number and size, in the order of the input."""
+"""Batches of items, bounded in number and size, in the order of the input."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def split_batches(
     key: Callable[[T], str] = lambda _: "",
     is_alone: Callable[[T], bool] = lambda _: False,
 ) -> Iterator[list[T]]:
-    """Yield batches of at most `items_max` items and BATCH_BYTES_MAX bytes; a larger item is a batch itself.
+    """Yield batches of at most `items_max` items and BATCH_BYTES_MAX bytes; a larger item is alone.
 
-    Items with the same key, unless it is empty, are in different batches; an item for which `is_alone`
-    returns true is the only one of its batch.
+    Items with the same non-empty key are in different batches. An item for which `is_alone` returns true is
+    alone in its batch.
     """
     batch: list[T] = []
     keys: set[str] = set()

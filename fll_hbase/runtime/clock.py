@@ -7,11 +7,11 @@ import time
 
 def now_ms() -> int:
     """Return the current time in milliseconds since 1970, UTC."""
-    # Integers: seconds as a float would have to be rounded.
+    # From integer nanoseconds, because float seconds would have to be rounded.
     return time.time_ns() // 1_000_000
 
 
 def pass_millisecond() -> None:
-    """Wait until the current millisecond is over: what is stored then is later than what is stored now."""
-    # Not until the clock shows another one, which may never be if it is set back.
+    """Wait until the current millisecond is over, so that what is stored next has a later time."""
+    # Do not wait for the clock to advance, which may take very long if it is set back.
     time.sleep(0.001)

@@ -15,10 +15,10 @@ PREFIX = "FLL_"
 
 _PARAMETER = re.compile(r"([?&;]([^?=&;]*)=)[^&;]*")
 _SECRET_NAME = re.compile("token|passw|secret|key|sig", re.IGNORECASE)
-"""In the name of a parameter of a URL: its value is secret."""
+"""Words that mark the value of a URL parameter as secret, if they are part of its name."""
 
 SERVER_SCHEMES = ("http://", "https://")
-"""How the URL of a server begins; that of a store begins otherwise."""
+"""Prefixes of URLs of servers. URLs of stores have other prefixes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Settings:
     """
 
     store: str = "sqlite:///data/field_level_lineage.db"
-    # Of the command line: the server that it queries instead of a store, and the zone of its times.
+    # For the command line: the server to query instead of a store, and the zone of its times.
     server: str = ""
     timezone: str = "UTC"
-    # Of clients: a secret, so no text of these settings shows it.
+    # The token that clients send. As a secret it is never part of a printed setting.
     token: str = field(default="", repr=False)
     # Loopback: any other address needs authentication, or the explicit consent of `allow_unauthenticated`.
     host: str = "127.0.0.1"
@@ -43,23 +43,24 @@ class Settings:
     jwt_audience: str = ""
     jwt_jwks_url: str = ""
     jwt_groups: str = "groups"
-    # With authentication, in place of the token of an admin; a secret, too.
+    # With authentication, this secret allows reading metrics without an admin's token.
     metrics_token: str = field(default="", repr=False)
-    # A listener of metrics alone, without authentication; there is none by default.
+    # A separate listener for metrics, without authentication; off by default.
     metrics_host: str = ""
     metrics_port: int = 9_464
-    # Of one principal, or of one address without authentication; 0 is no limit.
+    # For each principal, or for each address without authentication; 0 means no limit.
     rate_requests: int = 0
     rate_bytes: int = 0
     questions_max: int = 0
-    # Of one address in one process: of the 10,000 there, so many that a proxy or a gateway of a site needs.
+    # For each address in one process, which has 10,000 in all: enough for a proxy or a site's gateway.
     address_connections_max: int = 1_000
     cors_origins: str = ""
     tls_cert: str = ""
     tls_key: str = ""
-    # How many proxies stand before the server, whose X-Forwarded headers count.
+    # The number of trusted proxies in front of the server, whose X-Forwarded headers count.
     proxies: int = 0
-    # Names separated by commas; empty: `localhost` on loopback, any elsewhere (docs/operate/security.md).
+    # Names separated by commas. Empty allows `localhost` on loopback, else any host
+    # (docs/operate/security.md).
     allowed_hosts: str = ""
     # More than the 7 s of a gateway (docs/operate/hbase.md), so that its error with the reason arrives first.
     store_timeout_ms: int = 10_000
@@ -67,38 +68,38 @@ class Settings:
     store_connections_max: int = 16
     workers: int = 2
     threads: int = 8
-    # As long as one call to the store may take, and below the time that clients commonly wait (30 s).
+    # As long as one call to the store may take, and less than clients commonly wait (30 s).
     request_seconds: int = 10
     document_bytes_max: int = 16 * 2**20
     batch_bytes_max: int = 512 * 2**20
     batch_errors_max: int = 10_000
-    # Documents that repeat reach 250: a match of gzip has at most 258 bytes and costs one or more. Beyond are
-    # repetitions of a few bytes, up to 1,030, which lineage has not.
+    # Repetitive documents reach 250: a match of gzip has at most 258 bytes and takes at least one. Higher
+    # ratios (up to 1,030) come only from runs of a few bytes, which lineage never contains.
     gzip_ratio_max: int = 300
     # Limits of one answer, so that no query can exhaust a process (decision 8).
     level_max: int = 32
     pairs_max: int = 250_000
     connections_max: int = 50_000
-    # About a second. Only operations that were built to be expensive need so many.
+    # About a second of work. Only operations built to be expensive need so many steps.
     steps_max: int = 1_000_000
     runs_max: int = 100_000
     list_limit: int = 1_000
     list_limit_max: int = 10_000
     search_end_points_max: int = 20_000
     cache_bytes: int = 256 * 2**20
-    # A commit may take half of it (docs/reference/row-keys.md, step 5), and clocks differ: at least an hour.
+    # At least an hour: a commit may take half of it (docs/reference/row-keys.md, step 5), and clocks differ.
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
     namespace_rules: str = ""
-    # What an operator reads; a log is a file, `-` for standard error, or empty for none.
+    # Logs for the operator: a file, `-` for standard error, or empty for no log.
     log_level: str = "warning"
     access_log: str = ""
     audit_log: str = ""
-    # Half of it is for the first call that fails: longer than HBase needs to move the regions of a server.
+    # The first failing call may take half of it, which is longer than HBase needs to move a server's regions.
     recorder_seconds: int = 60
     spool: str = ""
-    # Files, too: a directory of very many is slow to list.
+    # The number of files is limited because a directory of very many files is slow to list.
     spool_files_max: int = 10_000
     spool_bytes_max: int = 256 * 2**20
     # Capture of Spark jobs; `spark.fll.capture.*` of a job override them (docs/record/spark.md).
@@ -115,7 +116,7 @@ class Settings:
 
     @property
     def metrics_address(self) -> str:
-        """Return `host:port` of the listener of metrics, empty without one."""
+        """Return `host:port` of the listener of metrics, or "" without one."""
         return authority(self.metrics_host, self.metrics_port) if self.metrics_host else ""
 
 
@@ -139,10 +140,10 @@ _BOUNDS = {
     "capture_bytes_max": (2**16, None),
     "proxies": (0, 10),
 }
-"""The smallest and greatest accepted value of settings for which 0 is not one."""
+"""The smallest and greatest accepted values of settings that do not accept every value from 0 on."""
 
 _CHOICES = {"log_level": ("debug", "info", "warning", "error", "critical")}
-"""The values of settings that have few."""
+"""The allowed values of settings with a fixed set of values."""
 
 
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
@@ -160,7 +161,7 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 
 @dataclass(frozen=True, slots=True)
 class SettingSource:
-    """The value of a setting as text without credentials, where it comes from, and what is wrong with it."""
+    """The value of a setting as text without credentials, its source, and its fault."""
 
     variable: str
     value: str
@@ -171,9 +172,9 @@ class SettingSource:
 def explain(
     environment: Mapping[str, str] = os.environ, options: Mapping[str, str | None] = MappingProxyType({})
 ) -> Iterator[SettingSource]:
-    """Yield every setting in effect, in the order of `Settings`; `options` by name are not None if given.
+    """Yield every setting in effect, in the order of `Settings`; an option that is None was not given.
 
-    Of secrets only their length is in the value; URLs are without user and password.
+    The value of a secret shows only its length, and URLs come without user and password.
     """
     for setting in fields(Settings):
         variable = PREFIX + setting.name.upper()
@@ -192,14 +193,14 @@ def explain(
 
 
 def _hidden(secret: str) -> str:
-    """Return what may be shown of a secret: its length, empty if it is not set."""
+    """Return the length of a secret as text, or "" if it is not set."""
     return secret and f"(set, {len(secret)} characters)"
 
 
 def without_credentials(text: str) -> str:
     """Return a URL, or other text, without user, password and values of parameters such as `token=`."""
     scheme, separator, rest = text.partition("://")
-    # A password may have any character: all up to the last `@` is hidden. A path has no user.
+    # A password may contain any character, so everything up to the last `@` is hidden. A path has no user.
     if separator and not rest.startswith("/") and "@" in rest:
         rest = f"***@{rest.rpartition('@')[2]}"
     return scheme + separator + _PARAMETER.sub(_without_secret, rest)
@@ -213,7 +214,7 @@ def _without_secret(parameter: re.Match[str]) -> str:
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
     """Yield each unknown `FLL_*` variable that looks like a misspelt setting, with that setting's variable.
 
-    Sorted. Others are skipped: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
+    The pairs are sorted. Other variables are skipped: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
     """
     settings = [PREFIX + field.name.upper() for field in fields(Settings)]
     for variable in sorted(environment):
@@ -224,7 +225,7 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[t
 
 def convert(name: str, value: str | int) -> str | int:
     """Return the value of a setting, numbers as int. Raises ConfigurationError naming its variable."""
-    # By the type of the default: annotations are texts at run time.
+    # The type of the default decides, because annotations are texts at run time.
     if type(getattr(DEFAULTS, name)) is str:
         return _convert_text(name, str(value))
     try:

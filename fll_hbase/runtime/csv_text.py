@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-# What a spreadsheet takes for a formula; apostrophes before it, so that each text has a form of its own.
+# Text that a spreadsheet takes for a formula. Leading apostrophes match too, so that escaping is reversible.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -30,6 +30,6 @@ def to_line(cells: Iterable[object]) -> str:
 def _safe_cells(cells: Iterable[object]) -> list[object]:
     """Return cells with an apostrophe before each text that a spreadsheet would take for a formula.
 
-    Numbers stay as they are, negative ones included.
+    Numbers, including negative ones, stay as they are.
     """
     return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in cells]

@@ -1,7 +1,7 @@
-"""Damaged rows that lists leave out: one of them must not end the list of everything else.
+"""Damaged rows that lists leave out, since one of them must not end the list of everything else.
 
-Only lists do so, and their answers say it. What is about one thing, and lineage, which would be wrong without
-a row, raises CorruptRow.
+Only lists leave rows out, and their answers say so. Answers about one object raise CorruptRow, and so does
+lineage, which would be wrong without a row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from fll_hbase.runtime.errors import CorruptRow
 
 DAMAGED = "damaged"
-"""What an answer names in place of a limit if damaged rows were left out."""
+"""The name that an answer lists among its limits if damaged rows were left out."""
 
 _left_out: ContextVar[list[CorruptRow] | None] = ContextVar("left_out", default=None)
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def noting() -> Iterator[list[CorruptRow]]:
-    """Return a context that collects the errors of all rows that are left out in it."""
+    """Return a context that collects the errors of the rows that are left out inside it."""
     noted: list[CorruptRow] = []
     token = _left_out.set(noted)
     try:
@@ -34,7 +34,7 @@ def noting() -> Iterator[list[CorruptRow]]:
 
 @contextmanager
 def leaving_out() -> Iterator[None]:
-    """Return a context that ends at a CorruptRow without raising it; the log has its text."""
+    """Return a context that ends at a CorruptRow without raising it, and logs its text."""
     try:
         yield
     except CorruptRow as error:

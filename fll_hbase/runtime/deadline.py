@@ -1,6 +1,6 @@
-"""The deadline of the current request: every wait below the API asks it for the time that is left.
+"""The deadline of the current request, which bounds every wait below the API.
 
-Each thread has its own. Without a request (command line, Spark, library) there is no deadline.
+Each thread has its own deadline. Without a request (command line, Spark, library) there is no deadline.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from fll_hbase.runtime.errors import (
 T = TypeVar("T")
 
 ITEMS_PER_LOOK = 64
-"""Items between two looks at the deadline, where an item takes some microseconds."""
+"""Items between two checks of the deadline, for items that take some microseconds each."""
 
-# Not `Sized`, whose check takes three times as long.
+# Concrete types, because a check for `Sized` takes three times as long.
 _SIZED = (list, tuple, dict)
 _ROUNDING_SECONDS = 0.005
-"""Waits are rounded to milliseconds, so that one until the deadline may end just before it."""
+"""Tolerance for waits, which are rounded to milliseconds and may end just before the deadline."""
 
 
 def _never() -> bool:
-    """Return False: a request without a client is never cancelled."""
+    """Return False, since a request without a client is never cancelled."""
     return False
 
 
@@ -40,8 +40,8 @@ def _never() -> bool:
 class Budget:
     """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
 
-    `is_cancelled` returns whether the client has left and needs no answer. It must be cheap. While a document
-    is read, `reading_since` is when that began (CPU seconds of its thread): nothing is written meanwhile.
+    `is_cancelled` returns whether the client has left and needs no answer, and must be cheap. While a
+    document is read, and nothing is written, `reading_since` is when that began (CPU seconds of its thread).
     """
 
     seconds: float
@@ -62,13 +62,13 @@ def limited(
 
 
 def renewed() -> AbstractContextManager[None]:
-    """Return a context with the whole budget again, for one part of a request that has many."""
+    """Return a context with the whole budget again, for one of many parts of a request."""
     budget = _current.get()
     return _set(budget and replace(budget, deadline=time.monotonic() + budget.seconds))
 
 
 def shared(part: float) -> AbstractContextManager[None]:
-    """Return a context with a part of the time that is left, from 0 to 1; the rest is for what follows."""
+    """Return a context with a fraction (0 to 1) of the time that is left, to keep the rest for later work."""
     budget, now = _current.get(), time.monotonic()
     return _set(budget and replace(budget, deadline=now + part * (budget.deadline - now)))
 
@@ -77,8 +77,8 @@ def shared(part: float) -> AbstractContextManager[None]:
 def reading() -> Iterator[None]:
     """Return a context in which a document is read: errors of deadlines say that nothing was stored.
 
-    At its end it raises DeadlineExceeded if the time is over; TooLarge instead if reading used the CPU for
-    half of the time: the same document would fail again, however few other requests there are.
+    At its end the context raises DeadlineExceeded if the time is over. It raises TooLarge instead if reading
+    used the CPU for half of the time, since the document would fail again even without other requests.
     """
     budget = _current.get()
     with _set(budget and replace(budget, reading_since=time.thread_time())):
@@ -107,15 +107,15 @@ def seconds_left(longest: float) -> float:
     seconds = budget.deadline - time.monotonic()
     if seconds <= 0 or budget.is_cancelled():
         raise _over(budget)
-    # A wait of 0 would mean "do not wait" or "wait for ever", depending on what waits.
+    # A wait of 0 means no wait in some libraries, and an endless wait in others.
     return min(longest, max(seconds, 0.001))
 
 
 def wait_end(longest: float) -> float:
-    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic seconds); raise as that.
+    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic); raise its errors.
 
-    Not by adding that to an earlier reading of the clock: the wait would end before the deadline by as long
-    as the thread was stopped in between, and its error would not name the deadline.
+    Do not add `seconds_left` to an earlier reading of the clock. If the thread was stopped in between, the
+    wait would end before the deadline, and its error would not name the deadline.
     """
     seconds = seconds_left(longest)
     return time.monotonic() + seconds
@@ -130,22 +130,22 @@ def is_over(*, in_seconds: float = 0.0) -> bool:
 
 
 def check() -> None:
-    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see `reading`, too."""
+    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see also `reading`."""
     if is_over():
         raise _over(_current.get())
 
 
 def check_reading() -> None:
-    """Raise as `check` does while a document is read, see `reading`, else do nothing."""
+    """Raise like `check` while a document is read (see `reading`), else do nothing."""
     budget = _current.get()
     if budget is not None and budget.reading_since is not None:
         check()
 
 
 def watched(items: Iterable[T]) -> Iterable[T]:
-    """Return what a document may have many of; iterating it raises as `check_reading`, before ITEMS_PER_LOOK.
+    """Return items of a document; iterating them calls `check_reading` before each ITEMS_PER_LOOK of them.
 
-    Queries use the same functions for what they have found: their time ends them elsewhere.
+    Outside of reading this has no effect: queries use the same functions, and check their time elsewhere.
     """
     if isinstance(items, _SIZED) and len(items) < ITEMS_PER_LOOK:
         return items
@@ -153,7 +153,7 @@ def watched(items: Iterable[T]) -> Iterable[T]:
 
 
 def _watched(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items; raise as `check_reading`, before the first and each ITEMS_PER_LOOK."""
+    """Yield the items, and call `check_reading` before the first and after each ITEMS_PER_LOOK of them."""
     for number, item in enumerate(items):
         if not number % ITEMS_PER_LOOK:
             check_reading()
@@ -163,7 +163,7 @@ def _watched(items: Iterable[T]) -> Iterator[T]:
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
     """Yield `items`. If iterating them raises DeadlineExceeded, end and add `limit()` to `truncated_by`.
 
-    Raises that error if there was no item before it. The clock itself is not read here.
+    Raises the error if no item came before it. This function itself does not read the clock.
     """
     is_first = True
     try:
@@ -183,7 +183,7 @@ def unavailable(reason: str) -> StoreUnavailable:
 
 
 def limit() -> str:
-    """Return the budget's seconds as answers name a limit that truncated them: `request_seconds=10`."""
+    """Return the budget's seconds in the form that answers use for limits: `request_seconds=10`."""
     budget = _current.get()
     return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
 
@@ -206,9 +206,9 @@ def _too_slow(budget: Budget | None) -> LineageError | None:
 
 
 def _exceeded(cause: str = "") -> DeadlineExceeded:
-    """Return the error of a request out of time; RequestCancelled if its client left.
+    """Return the error of a request out of time, or RequestCancelled if its client left.
 
-    `cause` ends the text, but not that for clients: it may name paths.
+    `cause` ends the text. The text for clients leaves it out, since it may name paths.
     """
     budget = _current.get()
     if budget is not None and budget.is_cancelled():

@@ -1,4 +1,4 @@
-"""Errors of this package, by what a caller can do about them, with their problem types in REST answers."""
+"""Errors of this package, divided by what a caller can do, with their problem types in REST answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True, order=True)
 class FieldError:
-    """One error in a document or query, at a `path` such as `operations.2.inputs.0`; "" is all of it.
+    """One error in a document or query, at a `path` such as `operations.2.inputs.0`; "" means all of it.
 
-    `count` is how many errors it represents: more than one at the end of an ErrorList that is not complete.
+    `count` is how many errors it represents: more than 1 only at the end of an incomplete ErrorList.
     """
 
     path: str
@@ -21,26 +21,26 @@ class FieldError:
     count: int = 1
 
     def __str__(self) -> str:
-        """Return `path: detail`, or the detail alone for an error of the whole."""
+        """Return `path: detail`, or only the detail if the path is empty."""
         return f"{self.path}: {self.detail}" if self.path else self.detail
 
 
 ERRORS_LISTED_MAX = 1_000
-"""Errors or warnings of one document that are listed one by one; a last one counts the others."""
+"""Errors or warnings of one document that are listed one by one. A last one counts the others."""
 
-# Bounds the time of reading a document that is nonsense: beyond it, parsing its JSON is most of the work.
+# Bounds the time for an invalid document, so that parsing its JSON is most of the work.
 ERRORS_COUNTED_MAX = 10_000
 
-# A path or detail contains names of the document, and a document is mostly one name if its sender wants that.
+# A path or detail contains names in the document, and a hostile document may consist mostly of one name.
 TEXT_CHARACTERS_MAX = 2_000
 
 
 class ErrorList:
-    """The errors or warnings of one document: the first 1,000, with texts cut to size, and how many others.
+    """The errors or warnings of one document: the first 1,000, with shortened texts, and a count of the rest.
 
     Iteration yields the listed errors, then one that counts the others if there are any. The memory is
-    bounded, whatever is added: this is the only bound of errors, for every source, route and job. `count` is
-    that of all; readers compare it for each part of a document.
+    bounded, whatever is added. No source, route or job has another limit of errors. `count` is the number of
+    all errors, which readers compare for each part of a document.
     """
 
     __slots__ = ("_listed", "count")
@@ -51,21 +51,21 @@ class ErrorList:
         self.extend(errors)
 
     def append(self, error: FieldError) -> None:
-        """Add an error; list it if there is room and it represents only itself, else only count it."""
+        """Add an error. List it if there is room and it represents only itself, else only count it."""
         self.count += error.count
-        # One more than the maximum: a single error is listed itself, not counted as `1 more`.
+        # One more than the maximum, because a single further error is better listed than counted as `1 more`.
         if error.count == 1 and len(self._listed) <= ERRORS_LISTED_MAX:
             self._listed.append(_shorten(error))
 
     def extend(self, errors: Iterable[FieldError]) -> None:
-        """Add errors until the list is full (ERRORS_COUNTED_MAX); a lazy iterable is not read beyond."""
+        """Add errors until the list is full (ERRORS_COUNTED_MAX), and read a lazy iterable only so far."""
         for error in errors:
             self.append(error)
             if self.is_full:
                 return
 
     def remove_after(self, count: int) -> list[FieldError]:
-        """Remove the errors after the first `count`; return those of them that were listed."""
+        """Remove the errors after the first `count`; return the removed errors that were listed."""
         removed = self._listed[count:]
         del self._listed[count:]
         self.count = min(self.count, count)
@@ -73,15 +73,15 @@ class ErrorList:
 
     @property
     def is_full(self) -> bool:
-        """Return whether there are ERRORS_COUNTED_MAX errors: further ones need not even be counted."""
+        """Return whether there are ERRORS_COUNTED_MAX errors, so that further ones need not be counted."""
         return self.count >= ERRORS_COUNTED_MAX
 
     def __len__(self) -> int:
-        """Return the number of all errors, those that are not listed included."""
+        """Return the number of all errors, including errors that are not listed."""
         return self.count
 
     def __iter__(self) -> Iterator[FieldError]:
-        """Yield the listed errors, at most 1,000, then one error that counts the others, if there are any."""
+        """Yield the listed errors, at most 1,000, then one error that counts the others if there are any."""
         if self.count == len(self._listed):
             yield from self._listed
             return
@@ -109,19 +109,19 @@ class LineageError(Exception):
     `slug`, `title` and `status` are the problem type, title and HTTP status of RFC 9457 answers.
     """
 
-    # Slugs and titles, here and below, are members of the REST contract: clients compare them, so they stay
-    # as published even where the class has another name.
+    # Slugs and titles, here and below, are part of the REST contract. Clients compare them, so they stay as
+    # published even if the class has another name.
     slug: ClassVar[str] = "internal"
     title: ClassVar[str] = "Internal error"
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
     client_text: str | None = None
-    """What clients of a server read in place of the text, which names paths, hosts or stored bytes."""
+    """Text for clients of a server, if the error's own text names paths, hosts or stored bytes."""
 
 
 class InputError(LineageError):
     """Invalid input: correct every error in `errors` and send it again. Nothing was stored.
 
-    `errors` are those of an ErrorList: of more than 1,000, the last one represents the others.
+    `errors` are bounded like an ErrorList: beyond 1,000, a last one represents the others.
     """
 
     slug, title, status = "unreadable-document", "Unreadable document", HTTPStatus.BAD_REQUEST
@@ -159,7 +159,7 @@ class InvalidQuery(InputError):
 
 
 class Forbidden(LineageError):
-    """A change that the principal may not make, of something that it may know of."""
+    """A change that the principal may not make, although it may know about the object."""
 
     slug, title, status = "forbidden", "Not allowed", HTTPStatus.FORBIDDEN
 
@@ -177,7 +177,7 @@ class BatchStopped(TooLarge):
 
 
 class TooManyRejects(BatchStopped):
-    """More lines of a job were rejected than it allows: what was recorded until then stays."""
+    """A job rejected more lines than it allows: lines recorded until then stay recorded."""
 
 
 class NotFound(LineageError):
@@ -189,8 +189,8 @@ class NotFound(LineageError):
 class ChecksumConflict(LineageError):
     """Two different contents have the same checksum. Nothing was stored; report it."""
 
-    # Content is compared operation by operation when it is written (docs/reference/row-keys.md): merging
-    # would mix lineage.
+    # Writes compare the content operation by operation (docs/reference/row-keys.md), since merging different
+    # contents would mix lineage.
 
     slug, title, status = "checksum-conflict", "Checksum conflict", HTTPStatus.CONFLICT
 
@@ -223,7 +223,7 @@ class DeadlineExceeded(StoreUnavailable):
 
 
 class RequestCancelled(DeadlineExceeded):
-    """The client of the request left: no one reads its answer."""
+    """The client of the request has left, and needs no answer."""
 
 
 class Overloaded(LineageError):
@@ -243,7 +243,7 @@ class TooManyRequests(LineageError):
 
 
 class Unauthenticated(LineageError):
-    """A request without valid credentials: send a valid token. `is_invalid` if it has some that are not."""
+    """A request without valid credentials: send a valid token. `is_invalid` if it has invalid credentials."""
 
     slug, title, status = "unauthenticated", "Not authenticated", HTTPStatus.UNAUTHORIZED
 
@@ -262,8 +262,8 @@ class CorruptRow(LineageError):
 class ConfigurationError(LineageError):
     """A setting, store URL or table that cannot be used: correct it and start again."""
 
-    # For a client the same as an unavailable store: the table is checked at the first call of a process, not
-    # when it starts, so that a worker answers 503 instead of exiting again and again (decision 11).
+    # Clients see the same as for an unavailable store. A process checks the table at the first call, not when
+    # it starts, so that a worker answers 503 instead of exiting again and again (decision 11).
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
     client_text: str | None = "the server cannot use its store, its log says why"
 
@@ -277,7 +277,7 @@ class ReadOnlyStore(ConfigurationError):
     )
 
 
-# Without ConfigurationError, which shares its slug with StoreUnavailable: a client can do no more than retry.
+# Without ConfigurationError, which has the slug of StoreUnavailable because a client can only retry.
 PROBLEMS: dict[str, type[LineageError]] = {
     error.slug: error
     for error in (
@@ -304,9 +304,9 @@ PROBLEMS: dict[str, type[LineageError]] = {
 
 @contextmanager
 def in_row(key: bytes) -> Iterator[None]:
-    """Return a context that raises a CorruptRow from inside again, with the row's key before its text."""
+    """Return a context that adds the row's key to the text of a CorruptRow raised inside it."""
     try:
         yield
     except CorruptRow as error:
-        # A corrupt key need not be UTF-8.
+        # A corrupt key may be invalid UTF-8.
         raise CorruptRow(f"{key.decode(errors='backslashreplace')}: {error}") from error

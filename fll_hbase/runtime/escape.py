@@ -1,4 +1,4 @@
-"""Escapes of characters that a terminal or a reader of lines acts upon, for names that anybody may choose."""
+"""Escapes for characters that a terminal or a line reader interprets, since clients choose names freely."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
 
 
 def escape_control(text: str) -> str:
-    """Return text with each character that moves the cursor, hides text or changes its direction escaped."""
+    """Escape each character of a text that moves the cursor, hides text or changes its direction."""
     return text if text.isprintable() else "".join(map(_escape, text))
 
 
 def escape_control_json(text: str) -> str:
-    """Escape the same characters in JSON, which stays equal JSON: there they are within strings only."""
+    """Escape the same characters in JSON without changing its value, since they occur only in strings."""
     if text.isprintable():
         return text
     return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)

@@ -1,7 +1,7 @@
-"""Metrics of the store: counters, gauges and histograms, which cost a call and do nothing until exported.
+"""Metrics of the store: counters, gauges and histograms, whose calls do nothing until they are exported.
 
-The package needs no library for them: `export` connects them to one, as `fll serve` does with that of
-Prometheus (api/observability/exporter.py). docs/operate/monitoring.md describes each metric.
+The package needs no library for metrics. `export` connects them to a library, as `fll serve` does with
+prometheus_client (api/observability/exporter.py). docs/operate/monitoring.md describes each metric.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 Record: TypeAlias = Callable[[float, tuple[str, ...]], None]
-"""Adds a value to a metric with these values of its labels, or observes it."""
+"""A function that adds a value to a metric, or observes it, with these values of its labels."""
 
 
 def _ignore(value: float, labels: tuple[str, ...]) -> None:
-    """Record nothing: no exporter is connected."""
+    """Record nothing, while no exporter is connected."""
 
 
 class Metric:
-    """A named number with labels, of which each has few values: never a name of a dataset, user or path."""
+    """A named number with labels. Each label has few values, never names of datasets, users or paths."""
 
     def __init__(self, name: str, description: str, labels: Sequence[str] = ()) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class Counter(Metric):
 
 
 class Gauge(Metric):
-    """A number that rises and falls, summed over the processes that run."""
+    """A number that rises and falls, summed over the running processes."""
 
     def add(self, amount: float, *labels: str) -> None:
         """Add `amount`, which may be negative, to the gauge with these values of the labels."""
@@ -45,7 +45,7 @@ class Gauge(Metric):
 
 
 class Histogram(Metric):
-    """A distribution; `buckets` are upper bounds, included, in ascending order."""
+    """A distribution; `buckets` are inclusive upper bounds in ascending order."""
 
     def __init__(
         self, name: str, description: str, labels: Sequence[str] = (), *, buckets: Sequence[float]

@@ -25,8 +25,8 @@ class RetryPolicy:
     """Limits of retrying one operation; a limit that is None does not apply.
 
     No wait begins that would end after `timeout_seconds`, counted from the first attempt, or after the
-    deadline of the request. Waits start at
-    `wait_first_seconds`, double each time up to `wait_seconds_max`, and are extended by a random time.
+    deadline of the request. Waits start at `wait_first_seconds`, double each time up to `wait_seconds_max`,
+    and are extended by a random time.
     """
 
     attempts_max: int | None = None
@@ -39,8 +39,9 @@ class RetryPolicy:
     ) -> Retrying:
         """Return a callable `retrying(operation, *args)` that retries on `errors` and raises the last one.
 
-        After an error with an attribute `retry_after_seconds` it waits at least that long. No wait begins
-        that would end after `retry_seconds_max` of the error. `before_wait` is called before each wait.
+        After an error with an attribute `retry_after_seconds`, it waits at least that long. No wait begins
+        that would end later than an error's attribute `retry_seconds_max` allows. `before_wait` is called
+        before each wait.
         """
         limits: list[stop_base] = [_StopAtDeadline(), _StopAfterError()]
         if self.attempts_max is not None:
@@ -60,7 +61,7 @@ class RetryPolicy:
     def _wait(self) -> Callable[[RetryCallState], float]:
         """Return the wait before the next attempt: exponential, random, at least the server's Retry-After."""
         exponential = wait_exponential(multiplier=self.wait_first_seconds, max=self.wait_seconds_max)
-        # Random, so that clients which failed together do not come back together.
+        # Random, so that clients that failed together do not retry together.
         backoff = exponential + wait_random(0, self.wait_first_seconds)
 
         def wait_seconds(state: RetryCallState) -> float:
@@ -76,12 +77,12 @@ class _StopAtDeadline(stop_base):
 
     def __call__(self, retry_state: RetryCallState) -> bool:
         """Return whether the next wait, if longer than 0, would end after the deadline of the request."""
-        # Without a wait the next attempt finds out itself, and raises DeadlineExceeded, which says why.
+        # Without a wait, the next attempt itself raises DeadlineExceeded, which says why.
         return retry_state.upcoming_sleep > 0 and deadline.is_over(in_seconds=retry_state.upcoming_sleep)
 
 
 class _StopAfterError(stop_base):
-    """Stops before a wait that would end after what the last error allows in all."""
+    """Stops before a wait that would exceed the total time that the last error allows."""
 
     def __call__(self, retry_state: RetryCallState) -> bool:
         """Return whether the attempts and the next wait would take longer than the last error allows."""

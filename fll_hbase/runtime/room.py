@@ -1,4 +1,4 @@
-"""Room for what is large: so much at a time, and those that wait get it in the order in which they came."""
+"""Limited room for large things, which waiting callers get in the order in which they came."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from fll_hbase.runtime import deadline
 
 LOOK_SECONDS = 0.5
-"""Seconds between two looks at the deadline while something waits."""
+"""Seconds between two checks of the deadline while a caller waits."""
 
 
 class Room:
-    """Room of a size; threads may share it."""
+    """Room of a fixed size. Threads may share it."""
 
     def __init__(self, size: int) -> None:
         self._size = self._left = size
@@ -23,14 +23,14 @@ class Room:
 
     @property
     def waiting_count(self) -> int:
-        """Return how many wait."""
+        """Return how many callers wait."""
         return len(self._waiting)
 
     @contextmanager
     def hold(self, size: int) -> Iterator[None]:
-        """Wait until there is room for `size`, all of it for what is larger, and use it inside the block.
+        """Wait until there is room for `size`, and occupy it inside the block.
 
-        Raises DeadlineExceeded.
+        A larger size occupies all of the room. Raises DeadlineExceeded.
         """
         size = min(size, self._size)
         self._wait(size)
@@ -42,7 +42,7 @@ class Room:
                 self._changed.notify_all()
 
     def _wait(self, size: int) -> None:
-        """Take room; a large one would wait for ever if smaller ones went before it."""
+        """Take room in order of arrival, so that smaller sizes cannot delay a larger size without end."""
         me = object()
         with self._changed:
             self._waiting.append(me)

@@ -1,4 +1,4 @@
-"""Calls in threads: side by side within one deadline, or apart, so that the caller waits a bounded time."""
+"""Calls in threads: in parallel within one deadline, or in the background with a bounded wait."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ R = TypeVar("R")
 def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_max: int) -> list[R]:
     """Return `function(item)` of each item, in order. At most `threads_max` run at a time.
 
-    Raises the error of the first item that has one, after the calls that run by then have ended. No other
-    begin. A single item, or `threads_max` of 1, runs in the calling thread. Context variables are copied.
+    After an error, no further call begins. Once the running calls have ended, the error of the first item
+    that has one is raised. A single item, or `threads_max` of 1, runs in the calling thread. Context
+    variables are copied.
     """
     if len(items) <= 1 or threads_max <= 1:
         return [function(item) for item in items]
-    # Threads of this call only: they need no care after a fork, and start faster than one call of an engine.
+    # Threads only for this call need no care after a fork, and start faster than one call of an engine.
     with ThreadPoolExecutor(min(len(items), threads_max)) as executor:
         futures = [executor.submit(copy_context().run, function, item) for item in items]
         try:
@@ -30,14 +31,15 @@ def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_ma
 
 
 def call_bounded(work: Callable[[], T], seconds: float) -> T:
-    """Return what `work()` returns, or raise what it raises, or TimeoutError after `seconds`.
+    """Return the result of `work()` or raise its error, or raise TimeoutError after `seconds`.
 
-    After a timeout the work goes on in its thread, which does not keep the process from ending; timeouts of
-    its own have to end it. If the process is ending, it runs in the calling thread, without a bound.
+    After a timeout the work continues in its thread until its own timeouts end it. The thread does not keep
+    the process from ending. If the process is ending, the work runs in the calling thread without a time
+    limit.
     """
     outcome: Future[T] = Future()
     try:
-        # A daemon: the threads of an executor are joined when the process ends.
+        # A daemon thread, because the threads of an executor are joined when the process ends.
         threading.Thread(target=_run, args=(work, outcome), daemon=True).start()
     # From Python 3.12 on a process that is ending starts no threads, and its exit handlers may call this.
     except RuntimeError:
@@ -45,12 +47,12 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
     try:
         return outcome.result(seconds)
     except TimeoutError as error:
-        # The one of the wait has no text; `work` may raise one, too.
+        # The wait raises one without a text, but `work` may raise its own with a text.
         raise TimeoutError(str(error) or f"timed out after {seconds:.3g} s") from error
 
 
 def _run(work: Callable[[], T], outcome: Future[T]) -> None:
-    """Call `work` and put what it returns, or any exception that it raises, into `outcome`."""
+    """Call `work` and put its result, or any exception that it raises, into `outcome`."""
     try:
         outcome.set_result(work())
     except BaseException as error:  # noqa: BLE001 (raised where the result is awaited)

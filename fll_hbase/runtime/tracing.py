@@ -1,7 +1,7 @@
-"""Traces: the `traceparent` of W3C Trace Context that a request came with, and spans where they are exported.
+"""Traces: the `traceparent` of a request (W3C Trace Context), and spans if they are exported.
 
-A span costs nothing until `export` connects a tracer, as `fll serve` does where OpenTelemetry is installed
-and configured (api/observability/otel.py).
+Spans do nothing until `export` connects a tracer, as `fll serve` does if OpenTelemetry is installed and
+configured (api/observability/otel.py).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 VARIABLE = "TRACEPARENT"
-"""The environment variable by which schedulers hand a trace to a command."""
+"""The environment variable in which schedulers pass a trace to a command."""
 
-# Later versions may have further parts; `ff` is no version (Trace Context, 3.2.2).
+# Later versions may have further parts, and `ff` is invalid as a version (Trace Context, 3.2.2).
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.ASCII)
 _LENGTH_MAX = 512
 
@@ -31,12 +31,12 @@ class TraceContext:
 
     @property
     def traceparent(self) -> str:
-        """Return the header that hands the trace on; of version 00, whatever the version received."""
+        """Return the header that passes the trace on, always in version 00."""
         return f"00-{self.trace_id}-{self.parent_id}-{self.flags}"
 
 
 def parse_traceparent(text: str) -> TraceContext | None:
-    """Return the trace of a `traceparent` header, or None for an invalid one, which has to be ignored."""
+    """Return the trace of a `traceparent` header, or None if it is invalid and must be ignored."""
     match = _TRACEPARENT.fullmatch(text) if 55 <= len(text) <= _LENGTH_MAX else None
     if match is None or (match[1] == "00" and match[5]):
         return None
@@ -57,7 +57,7 @@ class RequestSpan(Protocol):
 
     @property
     def context(self) -> TraceContext | None:
-        """Return the trace that other requests are to be given, or None without a trace."""
+        """Return the trace to pass on to other requests, or None without a trace."""
 
     def end(self, method: str, route: str, status: str) -> None:
         """Note how the request was answered."""
@@ -67,15 +67,15 @@ class Tracer(Protocol):
     """An exporter of spans."""
 
     def request(self, caller: TraceContext | None) -> AbstractContextManager[RequestSpan]:
-        """Return a context that is the span of a request, below the span of its caller if it names one."""
+        """Return a context that is the span of a request, below the span of its caller if there is one."""
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """Return a context that is a span below the current one, none without a request."""
+        """Return a context that is a span below the current one, or no span without a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NoSpan:
-    """The span of a request while no tracer exports any: it only has the trace of its caller."""
+    """The span of a request while no tracer is connected, which only has the trace of its caller."""
 
     context: TraceContext | None = None
 
@@ -89,7 +89,7 @@ _tracer: Tracer | None = None
 
 
 def export(tracer: Tracer | None) -> None:
-    """Connect all spans to a tracer; None disconnects them."""
+    """Connect all spans to a tracer, or disconnect them for None."""
     global _tracer
     _tracer = tracer
 
@@ -100,7 +100,7 @@ def span(name: str) -> AbstractContextManager[object]:
 
 
 def request(traceparent: str) -> AbstractContextManager[RequestSpan]:
-    """Return a context in which this thread answers a request, with the header that it came with, if any."""
+    """Return a context in which this thread answers a request; `traceparent` is its header, or ""."""
     if _tracer is None and not traceparent:
         return _untraced
     return _traced(parse_traceparent(traceparent))
@@ -108,7 +108,7 @@ def request(traceparent: str) -> AbstractContextManager[RequestSpan]:
 
 @contextmanager
 def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
-    """Yield the span of a request whose caller has this trace, and make it the current trace meanwhile."""
+    """Yield the span of a request whose caller has this trace; meanwhile its trace is the current one."""
     started = nullcontext(_NoSpan(caller)) if _tracer is None else _tracer.request(caller)
     with started as request_span:
         token = _current.set(request_span.context)
@@ -121,7 +121,8 @@ def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
 def outgoing(environment: Mapping[str, str]) -> str:
     """Return the `traceparent` header for a request to another server, or "" without a trace.
 
-    It comes from the current request, otherwise from the variable TRACEPARENT of `environment` if valid.
+    The trace of the current request comes first, then the variable TRACEPARENT of `environment` if it is
+    valid.
     """
     context = current() or parse_traceparent(environment.get(VARIABLE, ""))
     return context.traceparent if context else ""

@@ -1,4 +1,4 @@
-"""Spark sessions of jobs: that of spark-submit, or a local one."""
+"""Spark sessions of jobs, from spark-submit or local."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*, 4]"
-"""All cores of this machine; a failed task is run up to four times, as on a cluster."""
+"""All cores of this machine. A failed task runs up to four times, as on a cluster."""
 
 _INSTALL = "pip install '.[spark]' in the source tree, or the wheel with [spark] behind its name"
 _JDK = "install a JDK of 17 or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -24,7 +24,7 @@ _MEMORY = "give the driver less memory than the machine has, or " + _JDK
 DRIVER_MEMORY = "spark.driver.memory"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LATE = (DRIVER_MEMORY, _JAVA_OPTIONS, "spark.driver.defaultJavaOptions", "spark.driver.extraClassPath")
-"""Settings of the driver's JVM, which runs already under spark-submit."""
+"""Settings of the driver's JVM, which already runs under spark-submit."""
 
 _LOG = Path(__file__).with_name("log4j2.properties")
 _LOCAL_SETTINGS = {
@@ -34,12 +34,12 @@ _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_LOG}",
 }
-"""Settings of a local Spark: reachable from this machine only, and it logs errors only."""
+"""Settings of a local Spark, which is reachable only from this machine and logs only errors."""
 
-# About 5,000 lines are one commit of a load (decision 0014). Filter pushdown is off by default.
-# UTC, because days and times of an export must not depend on the machine. Simplified traces of workers leave
-# out the causes of an error. Java's serializer holds what it writes until a reset: by default 100 batches of
-# rejected lines, 4 MB each, in every task.
+# About 5,000 lines are one commit of a load (decision 0014). Filter pushdown is off by default. UTC, because
+# days and times of an export must not depend on the machine. Simplified traces of workers would leave out the
+# causes of an error. Java's serializer keeps written objects until a reset: by default 100 batches of
+# rejected lines, of 4 MB each, in every task.
 _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.serializer.objectStreamReset": "1",
@@ -50,12 +50,12 @@ _SETTINGS = {
 
 
 def session(name: str, *, master: str = "", settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Create the session of a job; under spark-submit and without `master`, on the cluster it names.
+    """Create the session of a job, on the cluster that spark-submit names unless `master` is given.
 
-    `settings` override those of all jobs. Raises ConfigurationError with what to install if PySpark or a JDK
-    is missing, and for settings that only spark-submit can set.
+    `settings` override the settings of all jobs. Raises ConfigurationError with what to install if PySpark or
+    a JDK is missing, and for settings that only spark-submit can set.
     """
-    # PySpark is an extra: `fll spark --help` and errors have to work without it.
+    # Imported here because PySpark is an extra, and `fll spark --help` and errors must work without it.
     try:
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
@@ -66,7 +66,7 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     builder = SparkSession.builder.appName(f"fll {name}")
     master = master or ("" if _is_submitted() else LOCAL)
     if master:
-        # Workers are started by name otherwise, and may find another Python without this package.
+        # Otherwise workers are started by name, and may find another Python without this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(master)
     for key, value in _merge_settings(settings or {}, is_local=master.startswith("local")).items():
@@ -92,7 +92,7 @@ def _merge_settings(settings: Mapping[str, str], *, is_local: bool) -> dict[str,
         return {**_SETTINGS, **settings}
     progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
     merged = {**_LOCAL_SETTINGS, **progress, **_SETTINGS, **settings}
-    # Added to, not replaced: without our own, Spark logs every warning.
+    # Add to our options instead of replacing them, since without them Spark logs every warning.
     if _JAVA_OPTIONS in settings:
         merged[_JAVA_OPTIONS] = f"{_LOCAL_SETTINGS[_JAVA_OPTIONS]} {settings[_JAVA_OPTIONS]}"
     return merged

@@ -58,9 +58,9 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """Counts and duration of one batch of a stream; lines of a batch run again count as duplicates.
+    """Counts and duration of one batch of a stream; lines of a repeated batch count as duplicates.
 
-    `lag` is that of a stream from Kafka.
+    Only streams from Kafka have a `lag`.
     """
 
     number: int

@@ -16,16 +16,16 @@ from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables import Table
 
 STORE_TIMEOUT_MS = 60_000
-"""Minimum for jobs, which may wait longer for the store than queries: no user waits for one call."""
+"""Minimum timeout of jobs, which may wait longer than queries because no user waits for a single call."""
 
 
 def job_settings(store: str | None, others: Mapping[str, str | int] | None = None) -> Settings:
     """Read the settings for a job on `store`; `others` have priority over the environment.
 
-    Raises ConfigurationError for a value that is not possible, and for a store in memory.
+    Raises ConfigurationError for an invalid value, and for a store in memory.
     """
     settings = config.from_environment(os.environ, **{**(others or {}), "store": store})
-    # Each worker process would open a store of its own.
+    # Each worker process would open its own store in memory.
     if settings.store.endswith(":memory:"):
         raise ConfigurationError(
             "a store in memory belongs to one process; jobs on Spark need sqlite:///FILE or hbase://…"
@@ -37,7 +37,7 @@ def job_settings(store: str | None, others: Mapping[str, str | int] | None = Non
 def worker_store(settings: Settings) -> StoreComponents:
     """Return the store of the settings, opened once per process for the two settings used last.
 
-    Raises ConfigurationError without one, and for a store of an earlier release.
+    Raises ConfigurationError if there is no store, or a store of an earlier release.
     """
     table = worker_table(settings)
     calendar_mark.require(table)
@@ -47,5 +47,5 @@ def worker_store(settings: Settings) -> StoreComponents:
 @lru_cache(maxsize=2)
 def worker_table(settings: Settings) -> Table:
     """Return the table of the settings, opened once per process. Raises ConfigurationError if absent."""
-    # Never closed: Spark reuses worker processes for later tasks, and ends them without a notice.
+    # Never closed, because Spark reuses worker processes for later tasks and ends them without notice.
     return open_store_table(settings, create=False)

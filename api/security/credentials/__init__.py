@@ -1,1 +1,1 @@
-"""Credentials of requests: tokens of the store, JWT of an identity provider, and who they belong to."""
+"""Credentials of requests: tokens of the store and JWT of an identity provider, and their principals."""

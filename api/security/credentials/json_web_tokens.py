@@ -20,7 +20,7 @@ SKEW_SECONDS = 60
 GROUPS_MAX = 500
 
 _INVALID = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError, AttributeError)
-"""What PyJWT raises for tokens that are not valid: its own errors, and those of numbers and deep nesting."""
+"""Errors that PyJWT raises for invalid tokens: its own, and errors from bad numbers and deep nesting."""
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (jwt.ExpiredSignatureError, "has expired"),
@@ -46,7 +46,7 @@ class JwtVerifier:
         key = self._keys.find(key_id, algorithm)
         claims = self._claims(credentials, key, algorithm)
         subjects = _subjects(claims, self._settings.jwt_groups)
-        # A union: a set of grants has no order.
+        # The union of the grants of user and groups, each once.
         granted = self._access.grants(subjects)
         grants = {grant: None for subject in subjects for grant in granted.get(subject, ())}
         until_ms = (int(claims["exp"]) + SKEW_SECONDS) * 1_000
@@ -58,7 +58,7 @@ class JwtVerifier:
             claims: dict[str, Any] = jwt.decode(
                 credentials,
                 key,
-                # Of the key, not of the header of the token.
+                # The key decides the algorithm, never the header of the token.
                 algorithms=[algorithm],
                 audience=self._settings.jwt_audience,
                 issuer=self._settings.jwt_issuer,
@@ -80,7 +80,7 @@ def _header(credentials: str) -> tuple[str, str | None]:
     algorithm, key_id = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise Unauthenticated(f"the token must be signed with one of {', '.join(ALGORITHMS)}")
-    # `jku`, `x5u` and `jwk`, which name or are a key, are ignored: keys come from the configured issuer.
+    # `jku`, `x5u` and `jwk`, which name or contain a key, are ignored: keys come from the configured issuer.
     if "crit" in header or not isinstance(key_id, str | None):
         raise Unauthenticated("the header of the token is not one that this server understands")
     return algorithm, key_id
@@ -95,6 +95,6 @@ def _subjects(claims: dict[str, Any], groups_claim: str) -> list[Subject]:
         raise Unauthenticated(f"the claims sub and {groups_claim} of the token must be names")
     if len(names) > GROUPS_MAX:
         raise Unauthenticated(f"the token has more than {GROUPS_MAX} groups; let its issuer leave some out")
-    # No grant can be of a group whose name is not one.
+    # Groups with invalid names cannot have grants.
     valid = dict.fromkeys(name for name in names if is_name(name))
     return [Subject(SubjectKind.USER, user), *(Subject(SubjectKind.GROUP, name) for name in valid)]

@@ -1,7 +1,7 @@
 """Signing keys of an identity provider (RFC 7517): fetched in the background, cached, rotated.
 
-Requests wait for a fetch in bounded time only. Nothing but the configured addresses is ever fetched: neither
-redirects nor addresses in tokens are followed.
+Requests wait for a fetch only for a limited time. Only the configured addresses are ever fetched: redirects
+and addresses in tokens are not followed.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ ALGORITHMS = {"RS256": ("RSA", None), "ES256": ("EC", "P-256"), "EdDSA": ("OKP",
 RSA_BITS_MIN = 2_048
 DOCUMENT_BYTES_MAX, KEYS_MAX = 2**20, 100
 STEP_SECONDS, FETCH_SECONDS_MAX = 3.0, 8.0
-"""How long each step of a fetch may take, and all of it."""
+"""How long each step of a fetch may take, and the whole fetch."""
 
 WAIT_SECONDS = 3.0
 """How long a request waits for a fetch."""
 
 PAUSE_SECONDS = 10.0
-"""Least time between two fetches, whatever tokens name as their key."""
+"""Least time between two fetches, whatever key ids tokens name."""
 
 HANGING_SECONDS, FETCHES_MAX = 60.0, 3
-"""After this time another fetch is tried beside one that hangs, of which there may be so many."""
+"""Time after which another fetch starts while one hangs, and most fetches at a time."""
 
 FRESH_SECONDS, USABLE_SECONDS = 300.0, 3_600.0
-"""Age at which keys are fetched again, and until which they count while the provider is away."""
+"""Age at which keys are fetched again, and age up to which they are valid while the provider is away."""
 
 Key = tuple[str | None, str, Any]
 """The id, the algorithm and the public key."""
@@ -61,7 +61,7 @@ class _Keys:
     """In monotonic seconds."""
 
     def find(self, key_id: str | None, algorithm: str) -> Any | None:
-        """Return the key with this algorithm and id (None: any id), None unless exactly one fits."""
+        """Return the key with this algorithm and id (None: any id), or None unless exactly one matches."""
         wanted = [(name, key) for name, key_algorithm, key in self.keys if key_algorithm == algorithm]
         matches = [key for name, key in wanted if key_id in (None, name)]
         return matches[0] if len(matches) == 1 else None
@@ -69,7 +69,7 @@ class _Keys:
 
 @dataclass(slots=True)
 class _Fetch:
-    """A fetch, under way or ended; `error` is empty unless it failed. Times are monotonic seconds."""
+    """A fetch that runs or has ended; `error` is empty unless it failed. Times are monotonic seconds."""
 
     began_at: float = float("-inf")
     ended: threading.Event = field(default_factory=threading.Event)
@@ -113,11 +113,11 @@ class SigningKeys:
         return key
 
     def _begin(self) -> _Fetch:
-        """Begin a fetch in a thread, unless one is under way or began just now; return the latest one."""
+        """Begin a fetch in a thread unless one runs or began a moment ago; return the latest one."""
         with self._lock:
             now = self._clock()
             pause = PAUSE_SECONDS if self._latest.ended.is_set() else HANGING_SECONDS
-            # A provider that sends a byte now and then is within the limit of each step for hours.
+            # A provider that sends a byte now and then can stay within the limit of each step for hours.
             if now - self._latest.began_at >= pause and self._running < FETCHES_MAX:
                 self._running += 1
                 self._latest = _Fetch(now)
@@ -146,16 +146,16 @@ def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
 
 
 def _parse_key(item: Mapping[str, Any]) -> Key | None:
-    """Return a key of a key set, or None for one that is not for signing, or (logged) unreadable or weak."""
+    """Return a key of a key set, or None if it is not for signing, or (logged) is unreadable or weak."""
     kinds = (item.get("kty"), item.get("crv"))
-    # `alg` and `crv` decide, never the header of a token: a public key is no HMAC secret.
+    # `kty` and `crv` decide, never the header of a token, which could make a public key an HMAC secret.
     algorithm = next((name for name, kind in ALGORITHMS.items() if kind == kinds), None)
     if algorithm is None or item.get("use", "sig") != "sig" or item.get("alg", algorithm) != algorithm:
         return None
     key_id = item.get("kid")
     try:
         key = jwt.PyJWK(dict(item), algorithm=algorithm).key
-    # A key that is broken must not take the others away.
+    # A broken key must not make the others unusable.
     except (jwt.PyJWTError, ValueError, TypeError) as error:
         _log.warning("a key of the identity provider cannot be read: %s", error)
         return None

@@ -1,4 +1,4 @@
-"""Verifiers of credentials: the interface, and that of tokens of the store."""
+"""Verifiers of credentials: the interface, and the verifier of the store's tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_DIGEST = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A principal, and until when its credentials are valid: milliseconds since 1970, None for ever."""
+    """A principal, and until when its credentials are valid: epoch milliseconds, or None for no end."""
 
     principal: Principal
     until_ms: int | None
@@ -28,10 +28,10 @@ class Verifier(Protocol):
     """Checks credentials of one kind. Threads may share it."""
 
     def verify(self, credentials: str) -> Verified:
-        """Return whose credentials these are.
+        """Return the principal of credentials.
 
-        Raises Unauthenticated for those that are not valid, whose text never quotes them, and
-        StoreUnavailable, in bounded time, where it cannot be known.
+        Raises Unauthenticated, whose text never quotes the credentials, if they are invalid. Raises
+        StoreUnavailable, after a limited time, if they cannot be checked.
         """
 
 
@@ -49,11 +49,12 @@ class TokenVerifier:
         except ValueError as error:
             raise Unauthenticated(f"the token {error}") from error
         stored = self._access.token(token.id)
-        # Compared also where there is nothing to compare with: the time of an answer shows no id.
+        # Compare even if the token is unknown, so that the time of the answer does not reveal which ids
+        # exist.
         is_equal = hmac.compare_digest(stored.sha256 if stored else _NO_DIGEST, token.digest())
         if stored is None or not is_equal:
             raise Unauthenticated("the token is unknown")
-        # Only its owner learns this much.
+        # Only the owner of the token gets this detail.
         if not stored.is_valid(self._clock()):
             raise Unauthenticated("the token was revoked" if stored.revoked_ms else "the token has expired")
         return Verified(Principal(f"token:{stored.name}", stored.grants, id=token.id), stored.expires_ms)

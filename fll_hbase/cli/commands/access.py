@@ -43,7 +43,7 @@ class _SubjectParam(click.ParamType):  # type: ignore[type-arg]  # generic since
 
 
 def _grant_options(*, required: bool) -> Callable[[Command], Command]:
-    """Add --role and --namespace, each repeatable; received as `grants`: each role on each pattern."""
+    """Add --role and --namespace, each repeatable, received as `grants` of each role on each pattern."""
 
     def decorate(command: Command) -> Command:
         @click.option(
@@ -108,7 +108,7 @@ def token() -> None:
 def create_token(
     *, name: str, grants: list[Grant], expires: str | None, store: str | None, output_format: str
 ) -> None:
-    """Create a token and print it, once: only its hash is stored. NAME is what logs show."""
+    """Create a token and print it, once: only its hash is stored. Logs show NAME."""
     with _access(store, create=True) as access:
         stored, secret = access.create_token(name, grants, lifetime_ms=_lifetime_ms(expires))
     if output_format == JSON:
@@ -189,7 +189,7 @@ def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) ->
 
 
 def _lifetime_ms(text: str | None) -> int | None:
-    """Return a lifetime in milliseconds, or None for ever. Raises InvalidQuery."""
+    """Return a lifetime in milliseconds, or None if it is unlimited. Raises InvalidQuery."""
     if text is None:
         return None
     try:
@@ -205,7 +205,7 @@ def _lifetime_ms(text: str | None) -> int | None:
 
 
 def _token_json(stored: StoredToken) -> Json:
-    """Return a token as JSON members, without its hash; times are in epoch milliseconds, absent if None."""
+    """Return a token as JSON members without its hash. Times are epoch milliseconds, absent if None."""
     times = {"expires": stored.expires_ms, "revoked": stored.revoked_ms}
     return {
         "id": stored.id,

@@ -1,4 +1,4 @@
-"""`fll ls`, `fll run` and `fll consumers`: what there is, one run, and who reads a dataset or field."""
+"""`fll ls`, `fll dataset`, `fll run` and `fll consumers`: the catalogue, a run, and readers of a dataset."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def consumers(
     target: Target,
     output_format: str,
 ) -> None:
-    """List the programs that read a dataset, or one field of it, that of the newest run first."""
+    """List the programs that read a dataset, or one field of it, newest run first."""
     with target.open() as client:
         answer = client.programs(
             namespace,
@@ -111,7 +111,7 @@ def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAns
     if not namespace:
         return client.namespaces(limit=limit)
     answer = client.datasets(namespace, limit=limit)
-    # The API answers an unknown namespace with an empty list: names of datasets may have any namespace.
+    # The API returns an empty list for an unknown namespace, since datasets may have any namespace.
     if not answer.rows:
         raise NotFound(f"namespace {namespace!r} not found: no dataset is in it")
     return answer

@@ -37,6 +37,6 @@ def export(*, namespace: str, name: str, window: WindowText, line_format: str, t
     Recorded into another store they give the same answers about NAME.
     """
     with target.open() as client:
-        # Line by line: an export has no bound, so it must not be collected in memory.
+        # Line by line, because the size of an export is unlimited and must not be collected in memory.
         for event in client.items(OpenLineageEvents(namespace, name, start=window.start, end=window.end)):
             click.echo(msgspec.json.encode(event))

@@ -22,7 +22,7 @@ _store = click.option(
 )
 
 
-# `create` defaults to NONE, since a cluster may lack the libraries of a codec; an operator reviews `ddl`.
+# `create` defaults to NONE, since a cluster may lack the libraries of a codec. An operator reviews `ddl`.
 def _compression(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds --compression with this default."""
     return click.option(
@@ -61,7 +61,7 @@ def create(*, store: str | None, compression: str, if_missing: bool) -> None:
     A large platform creates it with the statement of `fll table ddl`, split and encoded from the start.
     """
     url = _hbase_url(store)
-    # happybase is an extra: `import_hbase` reports its absence with the command that installs it.
+    # happybase is an extra, and `import_hbase` reports its absence with the command that installs it.
     if import_hbase().create(url, compression=compression):
         click.echo(f"{url.table} is created. `fll serve` and `fll sample` can use it.")
         return

@@ -152,7 +152,7 @@ def runs(
         answer,
         output_format,
         table=lambda: result_tables.runs_table(answer.rows, shown, note, subject=subject),
-        # A cursor needs NAME, too.
+        # A cursor only works with NAME.
         following=_next_page(answer.next_page) if name and answer.next_page else "",
     )
 

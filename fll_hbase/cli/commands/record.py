@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 REFUSED, PREVIEWED = "refused", "would be recorded"
 PREVIEWS_MAX, RUNS_MAX = 20, 3
-"""Documents of a dry run, and ids of recorded runs, that are printed."""
+"""Most documents of a dry run, and most ids of recorded runs, that are printed."""
 BATCH_DOCUMENTS = 500
 WARNINGS_MAX = 100
-"""Distinct warnings that are printed; a job with one has it in every document."""
+"""Most distinct warnings that are printed. A job usually repeats a warning in every document."""
 
 
 @click.command(
@@ -107,7 +107,7 @@ def record(
 
 
 def _finish(report: _Report, file: BinaryIO | None, question: str, target: Target) -> None:
-    """Print the counts, what to ask next, and what a file without documents may be; exit 1 for refusals."""
+    """Print counts, next questions, and the likely kind of a file without documents; exit 1 for refusals."""
     click.echo(str(report))
     # On standard error, so that standard output stays parseable.
     for line in next_questions(report.runs, report.runs_count, question, target):
@@ -133,7 +133,7 @@ def _process(
             results = client.preview(batch, take_over=take_over)
         else:
             results = client.record(batch, take_over=take_over)
-    # Batches before this one are durable; of this one any document may be, which is safe to repeat.
+    # Earlier batches are durable. Any document of this batch may be, and repeating it is safe.
     except StoreUnavailable as error:
         done = f"documents before line {batch[0].line.number} are done: {report}"
         raise StoreUnavailable(f"{error}; {done}. Record the file again") from error
@@ -146,7 +146,7 @@ def _check_input(
 ) -> None:
     """Raise UsageError unless there is one input, FILE or --dbt, with options that fit it."""
     context = click.get_current_context()
-    # click can require a parameter, but not one of two.
+    # click can require a single parameter, but not one of two.
     if dbt_target is not None and (file is not None or file_run is not None):
         raise click.UsageError("Give FILE or --dbt, not both.", context)
     if dataset_namespace and dbt_target is None and (file_run is None or file_run.kind != SQL):
@@ -165,7 +165,7 @@ def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: i
 def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
     """Yield the artifacts of a dbt project as one document, or the error of artifacts that cannot be read."""
     try:
-        # Imported here: to send other files to a server needs no reader of documents.
+        # Imported here, because sending other files to a server needs no reader of documents.
         from fll_hbase.sources import dbt
 
         yield InputLine(1, json.dumps(dbt.read_target(target, dataset_namespace=dataset_namespace)).encode())
@@ -174,9 +174,9 @@ def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
 
 
 class _Report:
-    """Counts of the documents so far; prints refusals up to `errors_max` errors, and each warning once.
+    """Counts of the documents so far. It prints refusals up to `errors_max` errors, and each warning once.
 
-    Of a dry run it prints the first PREVIEWS_MAX documents.
+    In a dry run, it also prints the first PREVIEWS_MAX documents.
     """
 
     def __init__(self, errors_max: int, *, dry_run: bool) -> None:
@@ -220,13 +220,13 @@ class _Report:
             self._warn(f"line {line}: warning", warning, bar)
 
     def advise(self, file: BinaryIO | None) -> str:
-        """Return what the file may be if all of its documents were refused, empty if it is not known."""
+        """Return the likely kind of the file if all its documents were refused, or "" if unknown."""
         if not file or not self._first_refused or self._counts.total() > self.refused:
             return ""
         return advise_file(file, self._first_refused)
 
     def _refuse(self, prefix: str, error: LineageError, bar: ProgressBar) -> None:
-        """Print a refused document with its errors, until FLL_BATCH_ERRORS_MAX errors were printed in all."""
+        """Print a refused document with its errors, up to FLL_BATCH_ERRORS_MAX printed errors in all."""
         if self._errors_left <= 0:
             return
         self._errors_left -= len(error.errors) if isinstance(error, InputError) else 1
@@ -235,7 +235,7 @@ class _Report:
             bar.print("further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)")
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
-        # The set grows to one more than the maximum, which marks that the last line was printed.
+        # The set grows to one more than the maximum, to mark that the last line was printed.
         if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return
         self._warnings.add(warning)
@@ -251,7 +251,7 @@ class _Report:
 
 def _size_bytes(file: BinaryIO | None) -> int | None:
     """Return the size of a file on disk in bytes, or None for a pipe and for no file."""
-    # A pipe reports 0, and an object that is no file of the system has no descriptor.
+    # A pipe reports 0, and an object that is not a system file has no descriptor.
     try:
         return os.fstat(file.fileno()).st_size or None if file else None
     except OSError:
@@ -259,8 +259,8 @@ def _size_bytes(file: BinaryIO | None) -> int | None:
 
 
 def _position_bytes(file: BinaryIO | None) -> int:
-    """Return the position in a file, or 0 without one, or if it cannot seek."""
-    # The position in the file as stored, compressed or not, to compare it with the size; a pipe has none.
+    """Return the position in a file, or 0 without a file or if it cannot seek."""
+    # The position in the stored file, compressed or not, is compared with its size. A pipe has no position.
     try:
         return file.seek(0, os.SEEK_CUR) if file else 0
     except OSError:

@@ -54,7 +54,7 @@ def replay(*, directory: Path, take_over: bool, target: Target) -> None:
 
 
 def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
-    """Count a document by its outcome; print why a refused one was refused."""
+    """Count a document by its outcome, and print the reasons of a refusal."""
     if isinstance(document.result, RecordResult):
         counts[document.result.outcome.value] += 1
         return
@@ -63,7 +63,7 @@ def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
 
 
 def _incomplete(error: LineageError, spool: Spool, counts: Counter[str]) -> LineageError:
-    """Return an error with the exit code of `error` that also says what was done, and what to do."""
+    """Return an error with the exit code of `error` that also says what was done and what to do next."""
     kind = ConfigurationError if isinstance(error, (ConfigurationError, InputError)) else LineageError
     remaining = spool.documents()
     first = f", the first is {remaining[0]}" if remaining else ""

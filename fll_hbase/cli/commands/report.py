@@ -1,4 +1,4 @@
-"""`fll report`: consumption and provenance of a field, and retention, for people who answer for data."""
+"""`fll report`: consumption and provenance of a field, and retention, for people responsible for data."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 _OTHERWISE = ("limit", "cursor", "timezone")
-"""Parameters without an option of their own: pages are put together, and --timezone is that of the window."""
+"""Parameters without their own option: pages are joined, and the window has --timezone."""
 
 _DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
-"""Defaults of options; the API's CSV of a consumption report is by default that of derived fields."""
+"""Defaults of options that differ from the API, whose consumption report as CSV lists derived fields."""
 
 
 @click.group(
@@ -95,7 +95,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
 
 
 def _following(query: Consumption | Provenance, body: Any) -> str:
-    """Return what to ask next if no run of the window is in a report, or "" if there are some."""
+    """Return what to ask next if a report has no run of the window, or ""."""
     if body.programs:
         return ""
     name = escape_control(shlex.quote(f"{query.namespace}/{query.name}"))
@@ -163,12 +163,12 @@ def _print_all(query: Retention, stamp: Stamp, target: Target, output_format: st
 
 
 def _namespace(policy: Policy) -> str:
-    """Return the namespace of the field of a policy, `*` for a policy on a tag."""
+    """Return the namespace of a policy's field, or `*` for a policy on a tag."""
     return "*" if policy.field is None else policy.field.namespace
 
 
 def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:
-    """Return a report on a policy for people."""
+    """Return a report on a policy as a document for people."""
     return retention_document(to_builtins(answer.body), stamp)
 
 

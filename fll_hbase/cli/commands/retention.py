@@ -32,11 +32,11 @@ Examples:
 def retention(*, rules: RetentionPolicy, dry_run: bool, store: str | None, output_format: str) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 
-    The rules, options and numbers are those of `fll spark retention`, whose help shows a policy. This command
-    needs no Spark, and memory for what the runs refer to: for stores of up to some million runs. Cut-offs
-    come from --before or --policy, and from requests (DELETE /v3/lineage). Without any of them, only
-    unreferenced rows are collected. Rows written within the grace period (one hour) always stay: safe while
-    writers run.
+    The rules, options and numbers are the same as for `fll spark retention`, whose help shows a policy. This
+    command needs no Spark. Its memory grows with the cells that runs refer to, so it suits stores of up to
+    some million runs. Cut-offs come from --before or --policy, and from requests (DELETE /v3/lineage).
+    Without any of them, only unreferenced rows are collected. Rows written within the grace period (one hour)
+    always stay, so the command is safe while writers run.
     """
     settings = config.from_environment(store=store)
     check_grace(settings)

@@ -1,4 +1,4 @@
-"""`fll sample`: load lineage of a bank and a hospital to try the commands with."""
+"""`fll sample`: load lineage of a bank and a hospital, to try the commands."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def sample(*, store: str | None, end: str, as_json: bool, if_empty: bool) -> Non
         return
     settings = config.from_environment(store=store)
     with closing(open_store(settings)) as opened, progress_bar(samples.RUNS) as bar:
-        # The first namespace is enough evidence; counting would read the whole catalogue.
+        # One namespace is enough evidence, while counting would read the whole catalogue.
         is_empty = next(opened.catalogue.namespaces(), None) is None
-        # Windows are relative to now: queries about an old sample would have empty answers.
+        # Windows are relative to now, so queries about an old sample would have empty answers.
         if if_empty and not is_empty and not samples.is_aged(opened, end_ms):
             return
         report = samples.load(opened, end_ms, lambda runs: bar.update(runs, f"{runs} runs"))

@@ -1,4 +1,4 @@
-"""`fll config`: the settings in effect, and where each comes from."""
+"""`fll config`: the settings in effect, and their sources."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def config(*, changed: bool, target: Target, output_format: str) -> None:
 
 
 def _used(target: Target) -> str:
-    """Return a line that says which store or server a command with these options asks."""
+    """Return a line with the store or server that a command with these options uses."""
     effective = {item.variable: item.value for item in explain(options=vars(target))}
     is_server = target.store is None and effective["FLL_SERVER"]
     name, url = ("server", effective["FLL_SERVER"]) if is_server else ("store", effective["FLL_STORE"])

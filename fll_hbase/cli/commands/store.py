@@ -1,4 +1,4 @@
-"""`fll store`: copy, back up and check a store, and migrate one of an earlier release."""
+"""`fll store`: copy, back up and check a store, and migrate a store of an earlier release."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fll_hbase.tables import Table, back_up, canonical_url, store_exists
 from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory
 
 LINE_SECONDS = 60.0
-"""How often a line shows the progress where there is no terminal."""
+"""How often a line shows the progress without a terminal."""
 
 _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
 
@@ -148,10 +148,10 @@ def migrate(*, url: str | None, output_format: str) -> None:
     """Give a store of an earlier release the calendars that queries of this one read.
 
     End all servers, jobs and other writers of the earlier release first: this release would not find what
-    they record later. Those of this release refuse the store until the command has ended.
+    they record later. Servers and jobs of this release refuse the store until the command has ended.
 
-    It reads all runs once, and deletes nothing. After an interruption give the same command again. It does
-    no harm to a store that is empty or migrated already.
+    The command reads all runs once, and deletes nothing. After an interruption, give the same command again.
+    It does no harm to a store that is empty or already migrated.
     """
     settings = config.from_environment(store=url)
     with closing(open_store_table(settings, create=False)) as table, progress_bar(None) as bar:
@@ -193,7 +193,7 @@ def check(*, repair: bool, url: str | None, summary: Path | None) -> None:
 
 
 class _Shown:
-    """Progress of a command: a bar on a terminal, else a line now and then."""
+    """Progress of a command: a bar on a terminal, else an occasional line."""
 
     def __init__(self, bar: ProgressBar) -> None:
         self._bar = bar

@@ -1,4 +1,4 @@
-"""`fll table scan`: print stored rows as people read them, of any engine."""
+"""`fll table scan`: print stored rows of any engine in readable form."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from fll_hbase.tables import Row, Table
 
 ROWS_DEFAULT, ROWS_MAX = 100, 10_000
 PAGE_ROWS = 10
-"""Rows of one call: contents may have megabytes each."""
+"""Rows of one call, since contents may have megabytes each."""
 
-# All characters of keys: separators, escapes, packed runs and what escaping leaves.
+# All characters of keys: separators, escapes, packed runs and characters that are not escaped.
 _KEY_CHARACTERS = "|%+-/:@=,"
 _RAW_BYTE = re.compile(rb"\\x([0-9a-f]{2})")
 
@@ -58,12 +58,12 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
     """Print the rows of a store whose keys begin with PREFIX, as docs/reference/row-keys.md writes them.
 
     Each row is its key, its kind and what the key names, and a line for each of its first cells: when it was
-    put, its column, and its value, decoded and cut. What cannot be read is printed as it is, and marked.
+    put, its column, and its value, decoded and cut. Unreadable parts are printed as they are, and marked.
     """
     settings = config.from_environment(store=store)
     with closing(open_store_table(settings, create=False)) as table:
         rows = _rows(table, _key(prefix), _key(last))
-        # Decoded as they come: rows have megabytes, their views have not.
+        # Decode each row at once, because rows may have megabytes, unlike their views.
         views = [view_row(key, row) for key, row in islice(rows, limit)]
         following = views[-1].key if next(rows, None) is not None else ""
     more = (
@@ -75,12 +75,12 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
     else:
         _print_text(views, current_zone().key, *more)
     for line in more:
-        # On standard error: the rows stay parseable.
+        # On standard error, so that the rows stay parseable.
         print_err(line)
 
 
 def _print_text(views: list[RowView], zone: str, *below: str) -> None:
-    """Print the lines of rows, with room for those `below`, or a message on standard error without rows."""
+    """Print the lines of rows with room for the lines `below`, or report missing rows on standard error."""
     if views:
         print_page(StoredRows([list(row_lines(view, zone)) for view in views], zone), *below)
     else:
@@ -101,7 +101,7 @@ def _rows(table: Table, prefix: bytes, last: bytes) -> Iterator[tuple[bytes, Row
 
 def _key(text: str) -> bytes:
     """Return a key, or the beginning of one, as typed or as `to_text` writes it."""
-    # Names may be typed as they are, but for the separator and `%`, of which one begins an escape.
+    # Names may be typed as they are, except the separator and `%`, which begins an escape.
     typed = text.encode("utf-8", "surrogateescape")
     if _RAW_BYTE.search(typed):
         return _RAW_BYTE.sub(lambda match: bytes([int(match[1], 16)]), typed)

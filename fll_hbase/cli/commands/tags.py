@@ -110,7 +110,7 @@ def list_tags(
 ) -> None:
     """List the tags of a field or of all fields of a dataset, or all tags in use without names.
 
-    With --inherited the window is that of the runs by which a tag is inherited.
+    With --inherited, the window selects the runs through which a tag is inherited.
     """
     if tag_name is not None and namespace:
         raise click.UsageError("Give --tag or a dataset or field, not both.", click.get_current_context())

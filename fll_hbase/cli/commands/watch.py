@@ -1,4 +1,4 @@
-"""`fll watch`: the documents that a server received lately, and what became of them."""
+"""`fll watch`: the documents that a server received recently, and their outcomes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000
 COLUMNS_MAX = 10
-"""Columns of a dataset that are printed; --json has all."""
+"""Most printed columns of a dataset. --json has all."""
 _OUTCOMES = ("accepted", "warned", "refused")
 
 
@@ -57,8 +57,8 @@ def watch(
 ) -> None:
     """Show what arrived lately: from whom, accepted, with warnings, or refused and why; the oldest first.
 
-    Of each document that was accepted: the datasets that its run wrote and read, with their columns, as they
-    are recorded by now; of the newest 100 runs. It needs a server, which knows the last documents of each of
+    For accepted documents of the newest 100 runs, the command also shows the datasets that the run wrote and
+    read, with their columns as recorded by now. It needs a server, which keeps the last documents of each of
     its processes.
     """
     query = Events(since=resolve_option("since", since), outcome=outcome or "", limit=LIMIT)
@@ -76,7 +76,7 @@ def watch(
 
 def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list[Event]]:
     """Yield the events of a server in lists, each once, oldest first, without end if `follow`."""
-    # Documents of one millisecond can arrive after a request about it: the next one is about it again.
+    # Further documents of a millisecond can arrive after a request, so the next request includes it again.
     shown: set[Event] = set()
     while True:
         body = client.ask(query).body
@@ -98,7 +98,7 @@ def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list
 def _datasets(client: Connection, events: Sequence[Event]) -> dict[tuple[str, str], list[Json]]:
     """Return the datasets of the newest runs of events by namespace and run, in one request.
 
-    Runs that may not be read are left out, and those that the server does not have any more.
+    Runs that may not be read, or that the server no longer has, are left out.
     """
     accepted = (event for event in events if event.run and event.outcome != "refused")
     runs = list(dict.fromkeys((event.namespace, event.run) for event in accepted))[-QUERIES_MAX:]
@@ -114,12 +114,13 @@ def _datasets(client: Connection, events: Sequence[Event]) -> dict[tuple[str, st
 
 
 def _datasets_of(operations: Sequence[Json]) -> Iterator[Json]:
-    """Yield the datasets that operations write, then those that they read, each with its columns."""
+    """Yield the datasets that operations write, then the datasets that they read, each with its columns."""
     for direction, dataset, fields in (("writes", "destination", "inputs"), ("reads", "source", "outputs")):
         columns: dict[str, set[str]] = defaultdict(set)
         for operation in operations:
             if dataset in operation:
-                # A filter of another dataset is an input of the WRITE, but no column of what it writes.
+                # A filter by another dataset is an input of the WRITE, but not a column of the written
+                # dataset.
                 parts = (part for part in operation.get(fields, ()) if part.get("influence") != "indirect")
                 names = {part["name"] for part in parts}
                 columns[name_json.text(operation[dataset])] |= names

@@ -1,4 +1,4 @@
-"""Stored rows as text and JSON: one line for each row, one below it for each cell."""
+"""Stored rows as text and JSON: one line for each row, and below it a line for each cell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMES = {"startMs": "start", "dayMs": "day", "periodMs": "period from"}
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """The lines of rows. On a terminal they are broken at blanks."""
+    """The lines of rows, which a terminal breaks at blanks."""
 
     rows: Sequence[Sequence[str]]
     zone: str
@@ -39,7 +39,7 @@ class StoredRows:
 
 
 def row_lines(view: RowView, zone: str) -> Iterator[str]:
-    """Yield the lines of a row; control characters are escaped, what cannot be read is marked."""
+    """Yield the lines of a row, with control characters escaped and unreadable parts marked."""
     parts = ", ".join(_part(name, value, zone) for name, value in view.parts.items())
     described = f"unreadable: {view.error}" if view.error else parts
     yield escape_control(f"{view.key}  [{view.kind}] {described}")
@@ -53,7 +53,7 @@ def row_lines(view: RowView, zone: str) -> Iterator[str]:
 
 
 def row_json(view: RowView) -> dict[str, Any]:
-    """Return a row as JSON members; times are milliseconds since 1970."""
+    """Return a row as JSON members, with times in milliseconds since 1970."""
     cells = [
         {
             "column": cell.column,
@@ -69,12 +69,12 @@ def row_json(view: RowView) -> dict[str, Any]:
 
 
 def _part(name: str, value: Any, zone: str) -> str:
-    """Return a part of a key as text; a member that is a time as a date."""
+    """Return a part of a key as text, with a time as a date."""
     if name in _TIMES:
         return f"{_TIMES[name]} {_time(value, zone)}"
     return f"{name} {value}"
 
 
 def _time(milliseconds: int, zone: str) -> str:
-    """Return a time in UTC as it is, in another zone with its offset."""
+    """Return a time as text, with its offset unless the zone is UTC."""
     return format_time(milliseconds) if zone == UTC_NAME else format_with_zone(milliseconds, zone)

@@ -39,9 +39,9 @@ def diff_table(
     base: WindowText,
     field: str,
 ) -> RenderableType:
-    """Render what the window has alone (+) and what the base window has alone (-).
+    """Render what only the window has (+) and what only the base window has (-).
 
-    Of a dataset this is rendered for each field that is produced in another way.
+    For a dataset, this is rendered for each field that is produced in another way.
     """
     windows = f"{describe_window(window)} compared with {describe_window(base)}"
     if isinstance(body, DiffAnswer):
@@ -63,7 +63,7 @@ def diff_table(
 
 
 def _difference(body: DiffAnswer | ChangedField, zone: str) -> list[RenderableType]:
-    """Return the parts of a diff: a table of what was gained and lost, notes, and the common count."""
+    """Return the parts of a diff: a table of gains and losses, notes, and the common count."""
     signs = (("+", body.gained), ("-", body.lost))
     rows: list[list[CellText]] = []
     for sign, parts in signs:
@@ -76,7 +76,7 @@ def _difference(body: DiffAnswer | ChangedField, zone: str) -> list[RenderableTy
 
 
 def _notes(body: DiffAnswer | ChangedField, *, is_empty: bool) -> Iterator[str]:
-    """Yield a line for a diff that a limit cut, else one for a diff of the same ways (`is_empty`)."""
+    """Yield a line for a truncated diff, or else for a diff without differences (`is_empty`)."""
     if body.omitted:
         yield f"Not complete, because a limit cut the answer: what was {' and '.join(body.omitted)}."
     elif is_empty:
@@ -94,7 +94,7 @@ def _stretch_rows(body: HistoryAnswer, zone: str) -> Iterator[list[CellText]]:
 
 
 def _missing_row(count: int, position: str) -> Iterator[list[CellText]]:
-    """Yield a row for `count` runs without the field, none for 0; `position` says where they are."""
+    """Yield a row for `count` runs without the field unless it is 0; `position` says where they are."""
     if count:
         yield ["", "", str(count), f"(without the field{position})"]
 

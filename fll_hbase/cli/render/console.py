@@ -1,4 +1,4 @@
-"""Console output: coloured and folded on a terminal, plain in a pipe; control characters are escaped."""
+"""Console output: coloured and wrapped on a terminal, plain in a pipe, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _UNLIMITED_WIDTH = 1_000_000
 
 def open_console(stream: TextIO) -> Console:
     """Return a console that prints text unchanged, and in a pipe never wraps, truncates or colours it."""
-    # Names such as `[red]` and `:ok:` are not markup and emoji, and rich folds at 80 columns in a pipe.
+    # Names such as `[red]` and `:ok:` are not markup and emoji. By default rich wraps at 80 columns in a
+    # pipe.
     if stream.isatty():
         return Console(file=stream, markup=False, emoji=False, highlight=False)
     return Console(
@@ -28,10 +29,10 @@ def open_console(stream: TextIO) -> Console:
 
 
 def print_renderable(page: RenderableType, screen: Screen | None = None) -> None:
-    """Print a table or tree to standard output: for a screen, in a pipe in full, without colours."""
+    """Print a table or tree to standard output, for a screen, or in full and without colours for a pipe."""
     console = open_console(sys.stdout)
     if screen is not None:
-        # Not folded: a name that is longer than a line is one line of the terminal, and can be copied.
+        # Not wrapped, so that a name that is longer than a line can be copied from the terminal.
         for text in draw(page, screen):
             console.print(text, soft_wrap=True)
         return
@@ -42,15 +43,15 @@ def print_renderable(page: RenderableType, screen: Screen | None = None) -> None
 
 
 def print_text(text: str) -> None:
-    """Print lines of a format as they are. On a terminal, names in them move no cursor and hide nothing."""
+    """Print lines of a format as they are, but for a terminal with control characters escaped."""
     if sys.stdout.isatty():
         text = "\n".join(map(escape_control, text.split("\n")))
     click.echo(text, nl=False)
 
 
 def print_json(body: Any) -> None:
-    """Print the body of an answer byte for byte as the API sends it, on a terminal escaped within JSON."""
-    # As bytes, which click writes without the encoding of the terminal or pipe.
+    """Print the body of an answer byte for byte as the API sends it, escaped within JSON on a terminal."""
+    # As bytes, because click writes them without the encoding of the terminal or pipe.
     encoded = msgspec.json.encode(body)
     if name_json.HIDDEN_MEMBER in encoded:
         encoded = msgspec.json.encode(name_json.remove_hidden_names(body))
@@ -64,7 +65,7 @@ def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:
     try:
         time = datetime.fromtimestamp(milliseconds // 1000, zone)
     except (OverflowError, ValueError, OSError):
-        # datetime ends with the year 9999, stored times do not.
+        # datetime ends with the year 9999, but stored times do not.
         return f"{milliseconds} ms"
     fraction = f".{milliseconds % 1000:03d}" if milliseconds % 1000 else ""
     return f"{time:%Y-%m-%d %H:%M:%S}{fraction}"

@@ -12,14 +12,14 @@ from fll_hbase.runtime.escape import escape_control
 
 
 class Step(NamedTuple):
-    """An operation next to a node, and the nodes beyond it, each with whether the influence is indirect."""
+    """An operation next to a node, and the nodes beyond it, each with its influence: indirect or not."""
 
     operation: str
     nodes: tuple[tuple[str, bool], ...]
 
 
 class FieldGraph:
-    """The body of a field answer; node ids are those of the body."""
+    """The body of a field answer, with the same node ids."""
 
     def __init__(self, body: FieldLineageAnswer) -> None:
         self.nodes = {node.id: node for node in body.nodes}
@@ -37,7 +37,7 @@ class FieldGraph:
             self._out_of.setdefault(connection.source, []).append(connection)
 
     def _add_hidden_operation(self, node: Node) -> None:
-        """Add the operation that the answer leaves out: it read or wrote the hidden dataset of a node."""
+        """Add the operation that read or wrote the hidden dataset of a node, which the answer leaves out."""
         name = _origin(node.id)
         self.operations[name] = Operation(
             name=name,
@@ -47,11 +47,11 @@ class FieldGraph:
         )
 
     def into(self, node: str) -> list[Connection]:
-        """Return the connections that end in a node, by its id, empty if there are none."""
+        """Return the connections that end in the node with this id."""
         return self._into.get(node, [])
 
     def out_of(self, node: str) -> list[Connection]:
-        """Return the connections that begin in a node, by its id, empty if there are none."""
+        """Return the connections that begin in the node with this id."""
         return self._out_of.get(node, [])
 
     def producers(self, node: str) -> Iterator[Step]:
@@ -75,9 +75,9 @@ class FieldGraph:
         return [name for name, operation in self.operations.items() if operation.type == operation_type]
 
     def terminal_uses(self) -> list[str]:
-        """Describe the operations that used the field of a forward answer without producing a field of it.
+        """Describe the operations that used the field of a forward answer without producing a field from it.
 
-        These are transforms that dropped it, and writes that it shaped only as a filter, join or similar.
+        These are transforms that dropped the field, and writes that only filtered, joined or similar by it.
         """
         written = {destination for node in self.written_nodes() for destination in self.destinations(node)}
         drops = [name for name in self.names_of_type("TRANSFORM") if name not in self._connecting]
@@ -104,36 +104,36 @@ class FieldGraph:
         return [_name(dataset) for dataset in self.nodes[node].destinations()]
 
     def source(self, node: str) -> str:
-        """Return the dataset that a node was read from, empty if an operation produced it."""
+        """Return the dataset that a node was read from, or "" if an operation produced it."""
         return _name(self.nodes[node].source_end_point)
 
     def label(self, node: str) -> str:
-        """Return the name of a node's field, with its type if that is known; escaped for a terminal."""
+        """Return the name of a node's field, with its type if known, escaped for a terminal."""
         members = self.nodes[node]
         return escape_control(members.label + (f": {members.type}" if members.type else ""))
 
     def describe_operation(self, name: str, *, repeated: bool = False) -> str:
         """Return an operation as text with its dataset and, unless `repeated`, its description.
 
-        For an operation that is not in the answer it is the name alone. Escaped for a terminal.
+        An operation that is not in the answer has only its name. The text is escaped for a terminal.
         """
         operation = self.operations.get(name)
         if operation is None:
             return escape_control(name)
         verb = {"READ": "reads", "WRITE": "writes"}.get(operation.type, "")
         dataset = f" ({verb} {_name(operation.end_point)})" if operation.end_point else ""
-        # In one line: of a statement of SQL it has several.
+        # In one line, because a SQL statement may have several.
         description = f": {Prose(operation.description)}" if operation.description and not repeated else ""
         return escape_control(f"{name}{dataset}{description}")
 
 
 def _origin(node: str) -> str:
-    """Return the operation of a node id `<operation>.<field>`, for `hidden-1` the text `hidden 1`."""
-    # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E. The
-    # node of a hidden dataset, `hidden-1`, has none.
+    """Return the operation of a node id `<operation>.<field>`, or the text `hidden 1` for `hidden-1`."""
+    # The last dot separates, since names of operations may contain dots, but dots in a field are escaped as
+    # %2E. The node of a hidden dataset, `hidden-1`, has no dot.
     return node.rpartition(".")[0] if "." in node else node.replace("-", " ")
 
 
 def _name(dataset: DatasetName | None) -> str:
-    """Return a dataset as escaped text `namespace/name`, empty for None."""
+    """Return a dataset as escaped text `namespace/name`, or "" for None."""
     return escape_control(str(dataset or ""))

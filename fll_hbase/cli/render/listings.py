@@ -40,7 +40,7 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
     if not programs:
         return empty_message(window, note)
     heading = f"Programs that read {escape_control(subject)}, {describe_window(window)}"
-    # Without the last run, which CSV and JSON have: the table has to fit into a terminal.
+    # Without the last run, which CSV and JSON have, because the table has to fit into a terminal.
     columns: dict[str | Column, Cell] = {
         "program": _program,
         "runs": member("runs"),
@@ -52,14 +52,14 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
 
 
 def _program(program: Row) -> str:
-    """Return a program as text with its other names, but one in a hidden namespace by its name alone."""
+    """Return a program as text with its other names, or only its name if its namespace is hidden."""
     if program["namespace"] == HIDDEN_NAMESPACE:
         return str(program["program"])
     return "/".join(program[name] for name in _PROGRAM_MEMBERS)
 
 
 def names_table(answer: TableAnswer[Any], zone: str) -> RenderableType:
-    """Render names of the catalogue, with a column for each member that any row has, a hint without rows."""
+    """Render names of the catalogue, with a column for each member of any row, or a hint without rows."""
     columns = [name for name in answer.columns if any(row[name] not in (None, "") for row in answer)]
     times = answer.shape.times
     titles = [f"{name} ({zone})" if name in times else name for name in columns]
@@ -70,7 +70,7 @@ def names_table(answer: TableAnswer[Any], zone: str) -> RenderableType:
 
 
 def dataset_page(body: DatasetDetailsAnswer, zone: str) -> RenderableType:
-    """Render what is known of a dataset as a table of members; times are in the zone."""
+    """Render the known details of a dataset as a table of members, with times in the zone."""
     starts = {"first run": body.first_start, "last run": body.last_start}
     members: list[list[CellText]] = [
         ["dataset", f"{body.namespace}/{body.name}"],
@@ -86,7 +86,7 @@ def dataset_page(body: DatasetDetailsAnswer, zone: str) -> RenderableType:
 
 
 def run_page(run: RunDetails, zone: str, *, checksums: bool) -> RenderableType:
-    """Render a run: its members, its datasets, and its operations in an order in which they can have run."""
+    """Render a run: its members, its datasets, and its operations in a possible order of execution."""
     body = named_json(run)
     members: list[list[CellText]] = [["run", run.run], ["started", format_with_zone(run.start_time, zone)]]
     members += [
@@ -108,9 +108,9 @@ def run_page(run: RunDetails, zone: str, *, checksums: bool) -> RenderableType:
 
 
 def in_order(operations: Sequence[Json]) -> list[Json]:
-    """Return operations after those that their inputs come from, else READs first and in their own order.
+    """Return operations after the ones that their inputs come from, else READs first and in their own order.
 
-    Those of a circle, which no run can have, stand at the end.
+    Operations in a cycle, which cannot occur in a run, come last.
     """
     operations = sorted(operations, key=lambda operation: operation["type"] != "READ")
     numbers = {operation["name"]: number for number, operation in enumerate(operations)}
@@ -135,31 +135,31 @@ def in_order(operations: Sequence[Json]) -> list[Json]:
 
 
 def _inputs(operation: Json) -> str:
-    """Return as text what an operation reads: its dataset, or its inputs as `origin.name`."""
+    """Return the input of an operation as text: its dataset, or its inputs as `origin.name`."""
     if "source" in operation:
         return name_json.text(operation["source"])
     return _listed(f"{item['origin']}.{item['name']}" for item in operation.get("inputs", ()))
 
 
 def _outputs(operation: Json) -> str:
-    """Return as text what an operation makes: its dataset, or the names of its outputs."""
+    """Return the output of an operation as text: its dataset, or the names of its outputs."""
     if "destination" in operation:
         return name_json.text(operation["destination"])
     return _listed(item["name"] for item in operation.get("outputs", ()))
 
 
 def _listed(names: Iterable[str]) -> Prose:
-    """Return names as text that may be broken behind each."""
+    """Return names as text with possible line breaks after each."""
     return Prose(escape_control(", ".join(names)))
 
 
 def _time(milliseconds: int | None, zone: str) -> CellText:
-    """Return a time to the minute, empty for None."""
+    """Return a time to the minute, or "" for None."""
     return "" if milliseconds is None else Moment(milliseconds, zone, to_minute=True)
 
 
 def _cell(value: Any) -> str:
-    """Return a value as text: true as `yes`; false and None are empty."""
+    """Return a value as text: true as `yes`, false and None as ""."""
     if isinstance(value, bool):
         return "yes" if value else ""
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Answers as Mermaid flowcharts: an arrow for each pair of fields, dotted where it is indirect."""
+"""Answers as Mermaid flowcharts: an arrow for each pair of fields, dotted if the influence is indirect."""
 
 from __future__ import annotations
 

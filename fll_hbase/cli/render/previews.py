@@ -1,4 +1,4 @@
-"""Dry runs of documents as text: what would be recorded of each run."""
+"""Dry runs of documents as text: the lineage that would be recorded for each run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.runtime.escape import escape_control
 
 PAIRS_MAX = 20
-"""Field pairs of two datasets that are printed."""
+"""Most printed field pairs of two datasets."""
 
 
 def preview_lines(preview: DocumentPreview, line: int) -> Iterator[str]:
-    """Yield a line for each run of the document that begins at a line, and below it those of its lineage."""
+    """Yield a line for each run of the document that begins at `line`, and below it its lineage."""
     if not preview.runs:
         yield f"line {line}: no lineage"
     for run in preview.runs:

@@ -1,4 +1,4 @@
-"""A bar that shows how far a command is, on a terminal."""
+"""A bar that shows the progress of a command on a terminal."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class ProgressBar:
         return not self._progress.disable
 
     def print(self, line: str) -> None:
-        """Print a line above the bar that stays when the bar is gone; control characters are escaped."""
+        """Print a line, with control characters escaped, above the bar. It stays when the bar disappears."""
         self._progress.console.print(Text(escape_control(line)), soft_wrap=True)
 
 
 @contextmanager
 def progress_bar(total: int | None) -> Iterator[ProgressBar]:
-    """Show a bar on standard error if it is a terminal. Without a total it only shows activity."""
+    """Show a bar on standard error if it is a terminal. Without a total, the bar only shows activity."""
     console = open_console(sys.stderr)
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[status]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -32,7 +32,7 @@ _TITLES = {"backward": "What leads to {field}", "forward": "What {field} leads t
 
 
 def reach_table(body: ReachAnswer, query: Reach, window: WindowText) -> RenderableType:
-    """Render the edges, those nearest to the field first; below them, apart, those that are not in order."""
+    """Render the edges, nearest to the field first, and separately below them edges that are not in order."""
     if not body.edges and not body.unknown:
         return empty_message(window)
     words = _TITLES if query.direction == "both" else (query.direction,)
@@ -40,7 +40,7 @@ def reach_table(body: ReachAnswer, query: Reach, window: WindowText) -> Renderab
 
 
 def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direction: str) -> RenderableType:
-    """Render the edges of one direction: those in the order of runs, then others, then unknown ones."""
+    """Render the edges of one direction: first edges in the order of runs, then others, then unknown ones."""
     hops = {str(node): node.hops for node in body.nodes}
     edges = [edge for edge in body.edges if edge.direction in (None, direction)]
     in_order, others = (
@@ -75,7 +75,7 @@ def _heading(cells: Sequence[str]) -> str:
 
 
 def _row(edge: ReachEdge, hops: dict[str, int], zone: str) -> _Row:
-    """Return the row of an edge; first comes the hops of its farther end, by which rows are sorted."""
+    """Return the row of an edge. Its first member, the hops of its farther end, is for sorting."""
     ends = str(edge.source), str(edge.destination)
     influence = "" if edge.influence == "direct" else "indirect"
     runs = "" if edge.runs is None else str(edge.runs)
@@ -84,5 +84,5 @@ def _row(edge: ReachEdge, hops: dict[str, int], zone: str) -> _Row:
 
 
 def _unknown(relation: UnknownRelation) -> Text:
-    """Return the line of a relation between datasets whose fields are not known."""
+    """Return the line of a relation between datasets whose fields are unknown."""
     return Text(escape_control(f"{relation.source} leads to {relation.destination}: fields not known"))

@@ -1,4 +1,4 @@
-"""Reports rendered for a terminal: the verdict first, then the tables."""
+"""Reports rendered for a terminal: first the verdict, then the tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report_page(document: Document, *, has_annex: bool) -> RenderableType:
 
 
 def _section(section: Section, brief: Collection[str]) -> Iterator[RenderableType]:
-    """Yield a table below its title, with the columns of `brief`, all without any."""
+    """Yield a table below its title, with the columns of `brief`, or with all if it is empty."""
     yield Text()
     yield Text(escape_control(section.title), style="bold")
     rows = section.rows

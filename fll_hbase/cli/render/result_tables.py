@@ -50,10 +50,10 @@ _GAP = "   "
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Rows of names, control characters escaped; a row without cells is an empty line.
+    """Rows of names with control characters escaped. A row without cells is an empty line.
 
-    A terminal gets what fits, a pipe all columns in aligned lines of any length. `heading` is that of rows
-    which are equal in grouped columns. A summary is not cut while the page has something else.
+    A terminal gets the columns that fit, a pipe all columns in aligned lines of any length. `heading` makes
+    the heading of rows with equal grouped columns. A summary is only cut if the page has nothing else to cut.
     """
 
     columns: Sequence[str | Column]
@@ -63,7 +63,7 @@ class TextTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines for a pipe."""
-        # A rich table takes a millisecond a row; an answer may have a quarter of a million.
+        # A rich table takes a millisecond a row, and an answer may have a quarter of a million rows.
         yield from (Segment(f"{line}\n") for line in self._lines())
 
     def fit(self, screen: Screen) -> Block:
@@ -78,7 +78,7 @@ class TextTable:
         """Yield the header, a rule and the rows in columns of equal width."""
         titles = [column if isinstance(column, str) else column.title for column in self.columns]
         rows = [[escape_control(str(cell)) for cell in row] for row in self.rows]
-        # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
+        # Widths are in cells: CJK characters are two cells wide, and combining characters have no width.
         full = [titles, *(row for row in rows if row)]
         widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
         yield _align(titles, widths)
@@ -88,32 +88,32 @@ class TextTable:
 
 
 Cell: TypeAlias = Callable[[Row], CellText]
-"""Returns the text or the time of one column of a row."""
+"""A function that returns the text or the time of one column of a row."""
 
 
 def member(name: str) -> Cell:
-    """Return a function from a row to one of its members as text, empty for a row without it."""
+    """Return a function from a row to one of its members as text, or "" for a row without the member."""
     return lambda row: "" if row.get(name) is None else str(row[name])
 
 
 def time_of(name: str, zone: str = UTC_NAME, *, to_minute: bool = False) -> Cell:
-    """Return what shows a time of a row in milliseconds since 1970, or "" for a row without it."""
+    """Return a function that shows a time of a row (epoch milliseconds), or "" for a row without it."""
     return lambda row: "" if row.get(name) is None else Moment(row[name], zone, to_minute)
 
 
 def time_column(title: str, zone: str, *, spare: int = 0) -> Column:
-    """Return a column of times below a title that states their zone, too."""
+    """Return a column of times below a title that includes their zone."""
     return Column(f"{title} ({zone})", spare=spare, short=title)
 
 
 def rows_table(rows: Iterable[Row], columns: Mapping[str | Column, Cell]) -> TextTable:
-    """Return a table of rows; `columns` has for each title the function that shows it."""
+    """Return a table of rows; `columns` maps each title to the function that shows its cell."""
     return TextTable(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
 
 
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells padded to widths, as one line without blanks at its end, empty for a row without cells."""
-    # Not strict: a row without cells is an empty line.
+    """Return cells padded to widths, as one line without blanks at its end."""
+    # Not strict, because a row without cells is an empty line.
     padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
     return _GAP.join(padded).rstrip()
 
@@ -140,7 +140,7 @@ def runs_table(
     """Render runs of a `subject`, a dataset or namespace, in the order of the answer, newest first."""
     if not runs:
         return empty_message(window, note)
-    # Of the runs of a namespace there is no direction: they are those of no dataset.
+    # Runs of a namespace have no direction, because they are listed without a dataset.
     has_direction = runs[0]["direction"] is not None
     columns: dict[str | Column, Cell] = {
         time_column("started", window.zone): time_of("startTime", window.zone)
@@ -177,14 +177,14 @@ def search_table(hits: Sequence[Row], text: str) -> RenderableType:
 
 
 def empty_message(window: WindowText, note: str = "") -> Text:
-    """Return the message for a window without lineage; a `note`, if not empty, is part of it."""
+    """Return the message for a window without lineage, including the `note` if it is not empty."""
     return Text(
         f"Nothing from {describe_window(window)}; {note}{note and '; '}--start and --end ask another window."
     )
 
 
 def _pair_table(entries: Sequence[LineageEntry]) -> TextTable:
-    """Return a table with a row for each pair of fields; the first row of an entry names its datasets."""
+    """Return a table with a row for each pair of fields. The first row of an entry names its datasets."""
     rows: list[list[str]] = []
     for entry in entries:
         rows += [[]] if rows else []
@@ -192,7 +192,7 @@ def _pair_table(entries: Sequence[LineageEntry]) -> TextTable:
         for source_field, destination_field, influence in _field_pairs(entry):
             rows.append([level, source, source_field, destination, destination_field, influence])
             level = source = destination = ""
-    # Without an indirect influence the last column is empty, and terminals are narrow.
+    # Without an indirect influence the last column is empty, and left out because terminals are narrow.
     if any(row and row[-1] for row in rows):
         return TextTable(_PAIR_COLUMNS, rows, _pair_heading)
     return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows], _pair_heading)

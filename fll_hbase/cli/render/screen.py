@@ -1,4 +1,4 @@
-"""Screens: pages drawn for the width of a terminal, one screen of lines, and a count of the others."""
+"""Screens: pages drawn for the width of a terminal, with one screen of lines and a count of the rest."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Line: TypeAlias = tuple[str, str]
 
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^ ]*(?: UTC)?"
 _WORD = re.compile(rf"((?:{_TIME}(?: to {_TIME})?|`[^`]*`|[^ ])*)(?: |$)")
-"""A word, which a time, a window and a command in backticks are too, up to the next blank or the end."""
+"""A word, a time, a window or a command in backticks, up to the next blank or the end."""
 
 _TITLE = "bold"
 """Style of titles."""
 
 _ROWS_SHOWN_MIN = 3
-"""Of each part: a screen that has no room for so many is filled from the top."""
+"""Least shown rows of each part. A screen without room for them is filled from the top."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
     """A terminal of `width` columns; `lines_max` is None for all lines.
 
-    `is_verbose` shows checksums. Times of the day of `now_ms` are shown without their date.
+    With `is_verbose`, checksums are shown. Times on the day of `now_ms` are shown without their date.
     """
 
     width: int
@@ -40,7 +40,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a page that fits a width: lines that always stand, and items of some lines between them."""
+    """A part of a page that fits a width: lines that are always shown, and items of lines between them."""
 
     head: Sequence[Line] = ()
     items: Sequence[Sequence[str]] = ()
@@ -50,7 +50,7 @@ class Block:
 
     @property
     def item_lines(self) -> int:
-        """Return the number of lines of all items, those `beyond` a screen with one line each."""
+        """Return the number of lines of all items, with one line for each item `beyond` a screen."""
         return sum(map(len, self.items)) + self.beyond
 
     @property
@@ -61,7 +61,7 @@ class Block:
 
 @runtime_checkable
 class Fitting(Protocol):
-    """A part of a page that has a form for each width."""
+    """A part of a page that adapts to each width."""
 
     def fit(self, screen: Screen) -> Block:
         """Return the part for a screen."""
@@ -69,7 +69,7 @@ class Fitting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A line that a terminal shows with --verbose only, and a pipe always."""
+    """A line that a terminal shows only with --verbose, and a pipe always."""
 
     text: Text
 
@@ -84,7 +84,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title that only a terminal shows: tables of a pipe begin with their columns."""
+    """A title that only a terminal shows, since tables in a pipe begin with their columns."""
 
     text: str
 
@@ -98,7 +98,7 @@ class Title:
 
 
 def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
-    """Yield the lines of a page, at most one screen of them; the last one then counts what is more."""
+    """Yield the lines of a page, at most one screen of them, ending with a count if there are more."""
     blocks = list(_blocks(page, screen))
     lines_total = sum(len(block.head) + block.item_lines + len(block.tail) for block in blocks)
     if screen.lines_max is None or lines_total <= screen.lines_max:
@@ -109,13 +109,13 @@ def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
 
 
 def wrap(text: str, width: int, *, prefix: str = "", indent: str = "") -> list[str]:
-    """Return lines of at most `width` cells, broken at blanks, but not in times: longer words stay whole.
+    """Return lines of at most `width` cells, broken at blanks but not inside times. Longer words stay whole.
 
-    The `prefix` stands unbroken before the text. Lines after the first begin with the `indent`.
+    The `prefix` is never broken. Lines after the first begin with the `indent`.
     """
     lines: list[str] = []
     line, is_empty = prefix, not prefix
-    # Behind the last word stands the empty one of the end.
+    # The last match is an empty word at the end of the text.
     for word in _WORD.findall(text)[:-1] or [""]:
         if not is_empty and cell_len(line) + 1 + cell_len(word) > width:
             lines.append(line.rstrip())
@@ -132,7 +132,7 @@ def _blocks(page: RenderableType | Fitting, screen: Screen) -> Iterator[Block]:
         for part in page.renderables:
             yield from _blocks(part, screen)
     elif isinstance(page, Text):
-        # First: a Text has another method of that name.
+        # Before the protocol, because a Text has a different method `fit`.
         yield _text_block(page, screen.width)
     elif isinstance(page, Fitting):
         yield page.fit(screen)
@@ -147,7 +147,7 @@ def _text_block(text: Text, width: int) -> Block:
 
 @dataclass(slots=True)
 class _Cut:
-    """Counts of the items of blocks, and of those that are shown in full."""
+    """Counts of the items of blocks: in total, and shown in full."""
 
     total: int = 0
     shown: int = 0
@@ -160,9 +160,9 @@ class _Cut:
 
 
 def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
-    """Return at most `lines_max` lines of blocks that have more: a fair share of each, or the first ones."""
+    """Return at most `lines_max` lines of blocks that have more: a fair share of each, or the first lines."""
     listed = [block for block in blocks if block.items]
-    # A line for what is more of each block but one at the end, and one for all.
+    # A line with the rest of each block except the last, and a line with the rest of all.
     counts = len([block for block in blocks[:-1] if block.items]) + 1
     room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - counts
     if room < _ROWS_SHOWN_MIN * len(listed):
@@ -186,7 +186,7 @@ def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
     room = max(lines_max - 1, 1)
     cut = _Cut()
     lines: list[Line] = []
-    # Titles and columns without a row below them are left out at the end.
+    # Titles and columns without a row below them are removed at the end.
     filled = 0
     is_full = False
     for block in blocks:
@@ -205,14 +205,14 @@ def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
 
 
 def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:
-    """Return the lines of a block with its first items, of the first one at least some lines, and a count."""
+    """Return the lines of a block with its first items (of the first one at least some lines) and a count."""
     shown = block.items[: _items_within(block, item_lines_max)] or block.items[:1]
     items = [(line, "") for item in shown for line in item][:item_lines_max]
     return [*block.head, *items, *([(f"… {more:,} more", "dim")] if more else ()), *block.tail]
 
 
 def _items_within(block: Block, lines: int) -> int:
-    """Return how many items of a block are whole in so many lines."""
+    """Return how many whole items of a block fit into `lines`."""
     count = 0
     for item in block.items:
         lines -= len(item)
@@ -223,7 +223,7 @@ def _items_within(block: Block, lines: int) -> int:
 
 
 def _fair_shares(needs: Sequence[int], room: int) -> list[int]:
-    """Return shares of the room, in the order of the needs: none beyond its need, small ones as a whole."""
+    """Return fair shares of the room, in the order of the needs, without exceeding a need."""
     shares = [0] * len(needs)
     for index, number in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
         shares[number] = min(needs[number], room // (len(needs) - index))

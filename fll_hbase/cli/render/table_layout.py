@@ -1,4 +1,4 @@
-"""Rows of cells laid out for a terminal: names stay whole, sentences wrap, what does not fit is stated."""
+"""Rows of cells laid out for a terminal: names stay whole, sentences wrap, and omissions are stated."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fll_hbase.cli.render.time_text import Moment
 from fll_hbase.runtime.escape import escape_control
 
 _PROSE_TITLES = frozenset({"description", "detail", "path"})
-"""Columns whose cells may be broken at blanks."""
+"""Titles of columns whose cells may be broken at blanks."""
 
 _PROSE_WIDTH_MIN = 24
 _GAPS = ("   ", "  ")
 
 
 class Prose(str):
-    """A sentence: it may be broken at any blank, and its line breaks are blanks."""
+    """A sentence, which may be broken at any blank, and whose line breaks count as blanks."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ class Prose(str):
 
 
 class Checksum(str):
-    """A checksum, which a terminal shows with --verbose only."""
+    """A checksum, which a terminal shows only with --verbose."""
 
     __slots__ = ()
 
@@ -43,8 +43,8 @@ CellText: TypeAlias = str | Moment
 class Column:
     """A column of a table.
 
-    A terminal that is too narrow leaves those with a number in `spare` out, the lowest first. Rows that are
-    equal in `grouped` columns stand below one heading there. `short` is a title for narrow terminals.
+    A terminal that is too narrow omits columns with a number in `spare`, the lowest number first. Rows with
+    equal `grouped` columns come below one heading there. `short` is a title for narrow terminals.
     """
 
     title: str
@@ -54,12 +54,12 @@ class Column:
 
 
 Heading: TypeAlias = Callable[[Sequence[str]], str]
-"""Returns the heading of rows from their grouped cells."""
+"""A function that returns the heading of rows from their grouped cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Columns with their cells, and which of them are constant; a row without cells is an empty line."""
+    """Columns with their cells, and flags of constant columns. A row without cells is an empty line."""
 
     columns: tuple[Column, ...]
     rows: Sequence[Sequence[Any]]
@@ -69,7 +69,7 @@ class _Grid:
     notes: tuple[str, ...] = ()
 
     def select(self, numbers: Sequence[int], *notes: str) -> _Grid:
-        """Return the grid with these columns alone, and further notes."""
+        """Return the grid with only these columns, and further notes."""
         rows = [[row[number] for number in numbers] if row else row for row in self.rows]
         columns = tuple(self.columns[number] for number in numbers)
         constants = tuple(self.constants[number] for number in numbers)
@@ -80,7 +80,7 @@ class _Grid:
         return (row[number] for row in self.rows if row)
 
     def title_width(self, column: Column) -> int:
-        """Return the width of a title, that of its longest word if titles are wrapped."""
+        """Return the width of a title, or of its longest word if titles are wrapped."""
         words = self.title(column).split() if self.wraps_titles else [column.title]
         return max(map(cell_len, words), default=0)
 
@@ -97,12 +97,12 @@ def lay_out(
     *,
     is_summary: bool = False,
 ) -> Block:
-    """Return a table for a screen: in full if it fits, else with less, at last with several lines a row.
+    """Return a table for a screen: in full if it fits, else with less, and finally with several lines a row.
 
-    A summary, of two columns, stays a table.
+    A summary has two columns and always stays a table.
     """
     numbers = [number for number in range(len(columns)) if _has_text(rows, number, screen) or not rows]
-    # Of an answer of a quarter of a million rows a screen needs the first: each takes a line at least.
+    # An answer may have a quarter of a million rows. A screen needs only the first, since each takes a line.
     first = rows if screen.lines_max is None or is_summary else _first_rows(rows, screen.lines_max)
     selected = _Grid(
         tuple(columns[number] for number in numbers),
@@ -121,7 +121,7 @@ def _has_text(rows: Sequence[Sequence[CellText]], number: int, screen: Screen) -
 
 
 def _is_constant(rows: Sequence[Sequence[CellText]], number: int) -> bool:
-    """Return whether all cells of a column are equal, of two rows at least."""
+    """Return whether all cells of a column are equal, with at least two rows."""
     filled = (row for row in rows if row)
     first = next(filled, None)
     second = next(filled, None)
@@ -134,13 +134,13 @@ def _is_constant(rows: Sequence[Sequence[CellText]], number: int) -> bool:
 
 
 def _first_rows(rows: Sequence[Sequence[CellText]], count: int) -> Sequence[Sequence[CellText]]:
-    """Return the first rows, `count` of them with cells."""
+    """Return the first rows, up to `count` rows with cells."""
     filled = (number for number, row in enumerate(rows) if row)
     return rows[: next(islice(filled, count, None), len(rows))]
 
 
 def _fitted(grid: _Grid, screen: Screen, heading: Heading | None, *, is_summary: bool = False) -> Block:
-    """Return a grid of cells that are not yet texts for a screen."""
+    """Return a grid, whose cells are not yet texts, as a block for a screen."""
     grids = [_texts(grid, screen, short=short) for short in (False, True)]
     grouping = heading if any(column.grouped for column in grid.columns) else None
     for smaller in _smaller(*grids, leaves_out=grouping is None):
@@ -176,7 +176,7 @@ def _text(cell: CellText, column: Column, screen: Screen, *, short: bool) -> str
 def _smaller(grid: _Grid, short: _Grid, *, leaves_out: bool) -> Iterator[_Grid]:
     """Yield grids, each with less than the one before; `short` has short times.
 
-    The last ones are without spare columns if `leaves_out`.
+    With `leaves_out`, the last grids have no spare columns.
     """
     yield grid
     yield replace(grid, gap=_GAPS[1])
@@ -195,7 +195,7 @@ def _smaller(grid: _Grid, short: _Grid, *, leaves_out: bool) -> Iterator[_Grid]:
 
 
 def _without_constants(grid: _Grid) -> _Grid:
-    """Return the grid without columns that have one text in all rows, which a note has instead."""
+    """Return the grid with a note instead of columns that have the same text in all rows."""
     numbers = [
         number for number, column in enumerate(grid.columns) if column.title and grid.constants[number]
     ]
@@ -207,7 +207,7 @@ def _without_constants(grid: _Grid) -> _Grid:
 
 
 def _widths(grid: _Grid, width: int) -> list[int] | None:
-    """Return widths of columns that fit a terminal, those of sentences as there is room, or None for none."""
+    """Return widths of columns that fit a terminal, with the rest for sentences, or None if none fit."""
     least, most = [], []
     for number, column in enumerate(grid.columns):
         title = grid.title_width(column)
@@ -218,7 +218,7 @@ def _widths(grid: _Grid, width: int) -> list[int] | None:
     room = width - len(grid.gap) * (len(grid.columns) - 1) - sum(least)
     if room < 0:
         return None
-    # The narrowest first, so that each has all that it needs or an equal share of what is left.
+    # The smallest need first, so that each column gets its full need or an equal share of the rest.
     growing = sorted(
         (number for number in range(len(least)) if most[number] > least[number]),
         key=lambda number: most[number] - least[number],
@@ -231,7 +231,7 @@ def _widths(grid: _Grid, width: int) -> list[int] | None:
 
 
 def _least_width(cell: str) -> int:
-    """Return the least width of a cell: its own, of a sentence that of its longest word or a few words."""
+    """Return the least width of a cell: its full width, or for a sentence its longest word or a few words."""
     full = cell_len(cell)
     if not isinstance(cell, Prose):
         return full
@@ -239,7 +239,7 @@ def _least_width(cell: str) -> int:
 
 
 def _overflowing(grid: _Grid, width: int) -> Block:
-    """Return a table whose last column has the rest of the width, and names beyond it."""
+    """Return a table whose last column gets the rest of the width; longer names overflow it."""
     widths = [
         max([grid.title_width(column), *map(cell_len, grid.cells(number))])
         for number, column in enumerate(grid.columns[:-1])
@@ -258,7 +258,7 @@ def _table(grid: _Grid, widths: Sequence[int], width: int) -> Block:
         if row:
             items.append([*above, *_row_lines(row, widths, grid.gap)])
         above = [] if row else [""]
-    # Titles stand on the rule: those with fewer lines begin further down.
+    # Titles are aligned at the bottom, so shorter ones begin further down.
     height = max(map(len, titles), default=0)
     head = [[""] * (height - len(title)) + title for title in titles]
     rule = "─" * (sum(widths) + len(grid.gap) * (len(widths) - 1))
@@ -270,7 +270,7 @@ def _table(grid: _Grid, widths: Sequence[int], width: int) -> Block:
 
 
 def _row_lines(row: Sequence[str], widths: Sequence[int], gap: str) -> list[str]:
-    """Return the lines of a row; a sentence may have several."""
+    """Return the lines of a row, in which a sentence may have several."""
     cells = [
         wrap(cell, width) if isinstance(cell, Prose) else [cell]
         for cell, width in zip(row, widths, strict=True)
@@ -279,7 +279,7 @@ def _row_lines(row: Sequence[str], widths: Sequence[int], gap: str) -> list[str]
 
 
 def _side_by_side(cells: Sequence[Sequence[str]], widths: Sequence[int], gap: str) -> list[str]:
-    """Return lines of cells of several lines each, padded to widths."""
+    """Return the lines of cells with several lines each, padded to widths."""
     height = max(map(len, cells), default=0)
     lines = []
     for number in range(height):
@@ -290,7 +290,7 @@ def _side_by_side(cells: Sequence[Sequence[str]], widths: Sequence[int], gap: st
 
 
 def _grouped(grid: _Grid, screen: Screen, heading: Heading) -> Block:
-    """Return a heading for rows that are equal in grouped columns, and the other columns below it."""
+    """Return a heading for rows with equal grouped columns, with the other columns below it."""
     inner = [number for number, column in enumerate(grid.columns) if not column.grouped]
     outer = [number for number, column in enumerate(grid.columns) if column.grouped]
     filled = [row for row in grid.rows if row]
@@ -299,7 +299,7 @@ def _grouped(grid: _Grid, screen: Screen, heading: Heading) -> Block:
     for row, lines in zip(filled, block.items, strict=True):
         group = [escape_control(str(row[number])) for number in outer]
         indented = [f"  {line}" for line in lines]
-        # A row without any of them belongs to the row before.
+        # A row without grouped cells belongs to the row before.
         if any(group) and group != last:
             last = group
             indented = [heading(group), *indented]
@@ -308,7 +308,7 @@ def _grouped(grid: _Grid, screen: Screen, heading: Heading) -> Block:
 
 
 def _stacked(grid: _Grid, width: int) -> Block:
-    """Return several lines for each row: as many columns in each as fit, then a line for each sentence."""
+    """Return several lines for each row: lines of as many columns as fit, then a line for each sentence."""
     sentences = [
         number
         for number in range(len(grid.columns))
@@ -341,7 +341,7 @@ def _stacked(grid: _Grid, width: int) -> Block:
 def _group_lines(
     cells: Sequence[str], groups: Sequence[Sequence[int]], widths: Sequence[int]
 ) -> Iterator[str]:
-    """Yield a line for each group of columns that has any text. Those after the first are indented."""
+    """Yield a line for each group of columns with any text, indented after the first line."""
     for index, group in enumerate(groups):
         texts = [[cells[number]] for number in group]
         for line in _side_by_side(texts, [widths[number] for number in group], _GAPS[1]):

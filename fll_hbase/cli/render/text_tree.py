@@ -1,4 +1,4 @@
-"""A tree of lines: guides before each, wrapped at blanks on a terminal."""
+"""A tree of lines with guides before each, wrapped at blanks on a terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fll_hbase.cli.render.screen import Block, Screen, wrap
 
 _WIDTH_MIN = 24
 _NAMES = re.compile(r"^.*?(?:: |, )")
-"""What stands before a description or a list of operations: names, which are not broken."""
+"""Names before a description or a list of operations, which must not be broken."""
 
 
 @dataclass(slots=True)
 class TextTree:
-    """A line, and the trees below it; characters that move the cursor are escaped already."""
+    """A line, and the trees below it. Characters that move the cursor must be escaped already."""
 
     line: str
     branches: list[TextTree] = field(default_factory=list)
@@ -44,7 +44,7 @@ class TextTree:
         return Block(items=items, unit="lines")
 
     def _lines(self) -> Iterator[tuple[str, str, str]]:
-        """Yield each line with the guide before it, and that before its further lines in between."""
+        """Yield each line with the guide before it, and the guides before its further lines."""
         # A stack instead of recursion: chains of operations may exceed Python's recursion limit.
         pending = [(self, "", "")]
         while pending:
@@ -62,7 +62,7 @@ class TextTree:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Return the lines of one: its names whole, what follows them broken at blanks."""
+    """Return a line as several: its names stay whole, and the text after them is broken at blanks."""
     names = _NAMES.match(line)
     if names is None:
         return [line]

@@ -17,22 +17,22 @@ UTC_NAME = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time in milliseconds since 1970 for a cell of a table; the title of its column names the zone."""
+    """A time in milliseconds since 1970 for a cell of a table, whose column title names the zone."""
 
     milliseconds: int
     zone: str
     to_minute: bool = False
 
     def __str__(self) -> str:
-        """Return the time in full, as a pipe has it."""
+        """Return the time in full, as for a pipe."""
         if self.to_minute:
             return format_minute(self.milliseconds, self.zone)
         return format_time(self.milliseconds, ZoneInfo(self.zone))
 
     def on_screen(self, now_ms: int, *, short: bool) -> str:
-        """Return the time to the second, or to the minute if `short`; a time of today without its date.
+        """Return the time to the second, or to the minute if `short`. A time of today has no date.
 
-        A short one is without its year in the year of `now_ms`.
+        A short time in the year of `now_ms` has no year.
         """
         text = format_time(self.milliseconds // 1_000 * 1_000, ZoneInfo(self.zone))
         if text.endswith("ms"):
@@ -46,10 +46,10 @@ class Moment:
 
 
 def describe_window(window: WindowText) -> str:
-    """Return a window for people: times as dates with their zone, texts that are no times as they are."""
+    """Return a window for people: times as dates with their zone, and other texts as they are."""
     start, end = (_describe(text, window.zone) for text in (window.start, window.end))
     suffix = f" {UTC_NAME}"
-    # Once is enough. In other zones each end has its offset.
+    # The zone UTC is named only once. In other zones each end has its offset.
     return f"{start.removesuffix(suffix)} to {end}" if end.endswith(suffix) else f"{start} to {end}"
 
 
@@ -66,12 +66,12 @@ def format_with_zone(milliseconds: int, zone: str) -> str:
 
 
 def format_minute(milliseconds: int, zone: str) -> str:
-    """Format a time to the minute, rounded down, without its zone; years beyond 9999 in milliseconds."""
+    """Format a time to the minute, rounded down, without its zone; beyond the year 9999 in milliseconds."""
     return format_time(milliseconds // 60_000 * 60_000, ZoneInfo(zone)).removesuffix(":00")
 
 
 def _describe(text: str, zone: str) -> str:
-    """Return one end of a window for people; a text that is not a time is only escaped."""
+    """Return one end of a window for people, or a text that is not a time, escaped."""
     if text.startswith("now"):
         return escape_control(text)
     try:

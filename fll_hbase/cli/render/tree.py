@@ -1,4 +1,4 @@
-"""The graph of one field as a tree: each operation in full once, afterwards by its name."""
+"""The graph of one field as a tree: each operation once in full, afterwards by its name."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def field_tree(
 ) -> RenderableType:
     """Render the answer to a field query as a tree below the name of the field.
 
-    The view `simple` has a line for each field at the other end, `detailed` has the operations. A forward
-    answer also has a line for each operation that drops the field or only filters by it. An answer without
-    operations is a message with the window.
+    The view `simple` has a line for each field at the other end, and `detailed` has the operations. A forward
+    answer also has a line for each operation that drops the field or only filters by it. For an answer
+    without operations, the result is a message with the window.
     """
     if not body.operations:
         return empty_message(window, note)
@@ -67,7 +67,7 @@ def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:
 
 
 class _TreeBuilder:
-    """Adds operations and nodes to a tree, each operation with its children the first time only."""
+    """Adds operations and nodes to a tree, each operation with its children only the first time."""
 
     def __init__(self, graph: FieldGraph, *, backward: bool) -> None:
         self._graph = graph
@@ -76,8 +76,8 @@ class _TreeBuilder:
 
     def add(self, tree: TextTree, items: Sequence[_Item]) -> None:
         """Add items below `tree`, each with everything beyond it, in order."""
-        # A stack instead of recursion: chains of operations may exceed Python's recursion limit. Reversed,
-        # because the last item of a stack is the next.
+        # A stack, because chains of operations may exceed Python's recursion limit. It is reversed, because
+        # the last item of a stack comes next.
         pending = [(tree, item) for item in reversed(items)]
         while pending:
             parent, item = pending.pop()
@@ -86,9 +86,9 @@ class _TreeBuilder:
             pending += [(branch, child) for child in reversed(children)]
 
     def _step(self, step: Step) -> tuple[str, list[_Item]]:
-        """Return the line of an operation, and its children the first time that it occurs, later none."""
+        """Return the line of an operation, and its children the first time that it occurs."""
         indirect = not self._backward and any(indirect for _, indirect in step.nodes)
-        # Operations that join and part again have exponentially many ways: each is followed once.
+        # Branches that join and part again form exponentially many ways, so each operation is followed once.
         if step.operation in self._described:
             reference = ", as above" if step.nodes else ""
             return self._graph.describe_operation(step.operation, repeated=True) + reference, []
@@ -106,7 +106,7 @@ class _TreeBuilder:
 
 
 def _simple_backward(graph: FieldGraph) -> Iterator[str]:
-    """Yield a line for each field that a written node was made of, or copies, or that it was generated."""
+    """Yield a line for each field that a written node derives from or copies, or that it was generated."""
     for node in graph.written_nodes():
         if source := graph.source(node):
             yield f"{source}.{graph.label(node)}, as it is"
@@ -118,7 +118,7 @@ def _simple_backward(graph: FieldGraph) -> Iterator[str]:
 
 
 def _simple_forward(graph: FieldGraph) -> Iterator[str]:
-    """Yield a line for each written field that the field became part of, or was copied to."""
+    """Yield a line for each written field that derives from the field, or is a copy of it."""
     for node in graph.written_nodes():
         for destination in graph.destinations(node):
             field = f"{destination}.{graph.label(node)}"
@@ -135,5 +135,5 @@ def _simple_line(field: str, connection: Connection) -> str:
 
 
 def _mark(line: str, *, indirect: bool) -> str:
-    """Return a line, marked as indirect if it is."""
+    """Return a line, marked if the influence is indirect."""
     return f"{line} (indirect)" if indirect else line

@@ -24,14 +24,14 @@ class KeyRangePartition:
 
 @dataclass(frozen=True, slots=True)
 class IdPartition:
-    """Rows with these ids: run ids, or for operations checksums of contents."""
+    """Rows with these ids: run ids, or for operations the checksums of contents."""
 
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencePartition:
-    """Runs by a range of references, or `single_direction` if the other direction is not read at all."""
+    """Runs by a range of references, which are of a `single_direction` if the other one is not read."""
 
     direction: Direction
     key_range: Range
@@ -53,8 +53,8 @@ def plan_partitions(
 ) -> list[Partition]:
     """Return partitions that cover the bounds, by the cheapest access path, or none if nothing can match.
 
-    They are about as many as the request demands, or as the engine has regions. Without the latest horizon
-    of the filtered datasets it is read from their catalogue, row by row.
+    Their number is about what the request demands, or the number of the engine's regions. Unless the latest
+    horizon of the filtered datasets is given, it is read from the catalogue, row by row.
     """
     bounds = request.bounds
     if bounds.ids is not None and request.table is not TableName.FIELDS:
@@ -62,8 +62,8 @@ def plan_partitions(
     if request.table is TableName.FIELDS and not bounds.either_end.matches_all:
         return [KeyRangePartition(catalogue_range(bounds.either_end))]
     directions = _reference_directions(request)
-    # A purge deletes references of runs that stay for other datasets (docs/reference/row-keys.md, "Purge"):
-    # before a horizon only run rows are complete.
+    # A purge deletes references of runs that stay for other datasets (docs/reference/row-keys.md, "Purge"),
+    # so only run rows are complete before a horizon.
     if directions and latest_horizon_ms is None:
         latest_horizon_ms = latest_horizon_in(table, {catalogue_range(dataset) for _, dataset in directions})
     if directions and (latest_horizon_ms or 0) <= bounds.window.start_ms:
@@ -79,15 +79,15 @@ def plan_partitions(
 
 def _reference_directions(request: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
     """Return the directions and datasets of the references to read, or None to read the run rows instead."""
-    # Keys of run rows have no time, so only references narrow a window. But runs without datasets have no
-    # references: all runs are read by their rows.
+    # Keys of run rows contain no time, so only references narrow a window. Runs without datasets have no
+    # references, so all runs are read by their rows.
     bounds = request.bounds
     both = [(Direction.BACKWARD, bounds.either_end), (Direction.FORWARD, bounds.either_end)]
     if request.table is TableName.RUNS:
         return [] if bounds.either_end.matches_all else both
     if request.table is not TableName.EDGES:
         return []
-    # One destination is the narrowest range; a filter on one end needs the references of one direction only.
+    # One destination is the narrowest range. A filter on one end needs only references of one direction.
     if bounds.destinations.dataset or (bounds.sources.matches_all and not bounds.destinations.matches_all):
         return [(Direction.BACKWARD, bounds.destinations)]
     if not bounds.sources.matches_all:
@@ -96,9 +96,9 @@ def _reference_directions(request: ReadRequest) -> list[tuple[Direction, Dataset
 
 
 def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
-    """Return the latest horizon of catalogue rows in the ranges in milliseconds since 1970, 0 without any.
+    """Return the latest horizon of catalogue rows in the ranges in milliseconds since 1970, or 0 without any.
 
-    Retention deleted references of runs that started before it. Raises CorruptRow.
+    Retention has deleted references of runs that started before the horizon. Raises CorruptRow.
     """
     horizons = (
         layout.latest_horizon_ms(row)
@@ -118,7 +118,7 @@ def _reference_ranges(
     else:
         rows = ranges.prefix_range(layout.direction_prefix(direction, dataset_filter.namespace))
     if rows[0] < rows[1]:
-        # A partition is read as a window in milliseconds: a split must not separate runs of the same one.
+        # A partition is read as a window in milliseconds, so a split must not separate runs of the same one.
         cuts = [ranges.split_point(key) for key in table.splits(*rows, parts=request.partitions)]
         yield from ranges.split_range(rows, [cut for cut in cuts if cut is not None])
 

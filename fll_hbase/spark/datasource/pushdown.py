@@ -31,21 +31,22 @@ _DATASET_PREFIXES = {TableName.EDGES: ("source_", "destination_"), TableName.FIE
 
 
 def push_down(bounds: ScanBounds, filters: Iterable[Filter], table: TableName) -> ScanBounds:
-    """Narrow the bounds by filters that all hold. Those that key ranges cannot follow are ignored."""
+    """Narrow the bounds by filters that all hold, except filters that key ranges cannot express."""
     for column_filter in filters:
         bounds = _apply(bounds, column_filter, table)
     return bounds
 
 
 def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanBounds:
-    """Return the bounds narrowed by a filter; unchanged if the filter cannot narrow them."""
+    """Return the bounds narrowed by a filter, or unchanged if the filter cannot narrow them."""
     match column_filter:
         case EqualTo((column,), value) | EqualNullSafe((column,), value):
-            # Key ranges follow equality of names, and equality or order of starts.
+            # Key ranges can express equality of names, and equality or order of starts.
             if isinstance(value, str):
                 return _equal_text(bounds, column, table, value)
             return _start_between(bounds, column, table, at_least=value, at_most=value)
-        # Lists of names or starts would be several ranges: only ids, which are read by key, are narrowed.
+        # Lists of names or starts would need several ranges, so only ids, which are read by key, are
+        # narrowed.
         case In((column,), values) if column == _ID_COLUMNS.get(table):
             return bounds.with_ids(frozenset(value for value in values if isinstance(value, str)))
         case GreaterThanOrEqual((column,), value) | GreaterThan((column,), value):
@@ -77,14 +78,14 @@ def _narrow_dataset(bounds: ScanBounds, prefix: str, dataset_filter: DatasetFilt
 def _start_between(
     bounds: ScanBounds, column: str, table: TableName, *, at_least: Any = None, at_most: Any = None
 ) -> ScanBounds:
-    """Return the bounds with the window narrowed by a filter on the start of runs, unchanged for others.
+    """Return the bounds with the window narrowed by a filter on `start` or `start_ms`, else unchanged.
 
-    Others are filters on another column than `start` and `start_ms`, or on a table without these columns.
-    Both limits are included and rounded outwards to milliseconds. One that is None or no time does not limit.
+    A table without these columns leaves the bounds unchanged, too. Both limits are inclusive and rounded
+    outwards to milliseconds. A limit that is None or not a time is ignored.
     """
     if table not in _TABLES_WITH_START or column not in (START, START_MS):
         return bounds
-    # `start` has microseconds: Spark applies the exact filter to the millisecond that is read.
+    # `start` has microseconds. Spark applies the exact filter to the millisecond that is read.
     first_ms, last_ms = _milliseconds(at_least, column), _milliseconds(at_most, column)
     return bounds.with_window(
         start_ms=0 if first_ms is None else first_ms,

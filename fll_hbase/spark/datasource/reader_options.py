@@ -1,4 +1,4 @@
-"""Parse reader options into scan bounds. Bounds may over-select; Spark applies every filter again."""
+"""Reader options as scan bounds. Bounds may select too much, since Spark applies every filter again."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fll_hbase.tables import FORMS, is_store_url
 
 ALWAYS = Window(0, START_LIMIT_MS)
 PARTITIONS = 8
-"""Partitions of a read from an engine that has no regions of its own."""
+"""Partitions of a read from an engine without regions."""
 
 OPTIONS = ("store", "table", "namespace", "name", "start", "end", "partitions")
 PATH, PATHS = "path", "paths"
-"""Options that Spark itself adds for the argument of load() and save(), and for several of load()."""
+"""Options that Spark itself adds for an argument of load() or save(), and for several of load()."""
 
 
 class TableName(Enum):
@@ -50,7 +50,7 @@ class DatasetFilter:
 
     @property
     def matches_all(self) -> bool:
-        """Return whether every dataset matches, which is if the namespace is empty, whatever the name."""
+        """Return whether every dataset matches, because the namespace is empty, whatever the name."""
         return not self.namespace
 
     @property
@@ -59,12 +59,12 @@ class DatasetFilter:
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
     def narrow(self, other: DatasetFilter) -> DatasetFilter:
-        """Return a filter with the members of this one, and the other's where they are missing."""
-        # Contradictions need no care: bounds may select too much, and Spark applies every filter again.
+        """Return this filter with its missing members taken from the other one."""
+        # Contradictions do no harm: bounds may select too much, and Spark applies every filter again.
         return DatasetFilter(self.namespace or other.namespace, self.name or other.name)
 
     def matches(self, dataset: Dataset | None) -> bool:
-        """Return whether a dataset matches; None, of an edge without that end, matches only if all do."""
+        """Return whether a dataset matches. None, for a missing end of an edge, matches only if all match."""
         if self.matches_all:
             return True
         if dataset is None or dataset.namespace != self.namespace:
@@ -87,7 +87,7 @@ class ScanBounds:
     ids: frozenset[str] | None = None
 
     def matches(self, edge: FieldEdge) -> bool:
-        """Return whether both ends of an edge match; does not check the window and the ids."""
+        """Return whether both ends of an edge match, without checking the window and the ids."""
         if not (self.sources.matches(edge.source) and self.destinations.matches(edge.destination)):
             return False
         return self.either_end.matches(edge.source) or self.either_end.matches(edge.destination)
@@ -98,13 +98,13 @@ class ScanBounds:
         return replace(self, window=Window(min(max(self.window.start_ms, start_ms), stop_ms), stop_ms))
 
     def with_ids(self, ids: frozenset[str]) -> ScanBounds:
-        """Return bounds with only these run ids or checksums, of those that the bounds allow now."""
+        """Narrow the bounds to these run ids or checksums."""
         return replace(self, ids=ids if self.ids is None else self.ids & ids)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A table of a store, the bounds of the read, and about how many partitions it should have."""
+    """A table of a store, the bounds of the read, and the approximate number of partitions."""
 
     settings: Settings
     table: TableName
@@ -113,9 +113,10 @@ class ReadRequest:
 
 
 def parse_options(options: Mapping[str, str]) -> ReadRequest:
-    """Return the request that the options of a reader make; names are case-insensitive.
+    """Return the request of a reader's options, whose names are case-insensitive.
 
-    Without `table`, it reads runs. Raises ConfigurationError, and InvalidQuery for an unreadable time.
+    Without `table`, the request reads runs. Raises ConfigurationError, and InvalidQuery for an unreadable
+    time.
     """
     values = {key.lower(): value for key, value in options.items()}
     unknown = sorted(values.keys() - {*OPTIONS, PATH, PATHS})
@@ -134,7 +135,7 @@ def parse_options(options: Mapping[str, str]) -> ReadRequest:
 
 
 def parse_store(options: Mapping[str, str]) -> str | None:
-    """Return the URL of the store: the option, or the argument of load() or save(), or None without either.
+    """Return the URL of the store: the option, the argument of load() or save(), or None without either.
 
     Option names are in lower case. Raises ConfigurationError for two stores, and for any other path.
     """
@@ -143,7 +144,7 @@ def parse_store(options: Mapping[str, str]) -> str | None:
         raise ConfigurationError(f"load() reads one store, but has several paths: {options[PATHS]}")
     if path is None:
         return store
-    # A path that went through a catalog was made a URI of Hadoop, and has lost slashes.
+    # A catalog turns a path into a URI of Hadoop, which loses slashes.
     if not is_store_url(path):
         raise ConfigurationError(f"path {path!r} is not the URL of a store: expected {FORMS}")
     if store not in (None, path):

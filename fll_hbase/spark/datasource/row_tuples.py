@@ -35,7 +35,7 @@ from fll_hbase.tables import Row as Cells
 from fll_hbase.tables.base import Columns
 
 CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
-"""Edges in a cache, and those of one content; larger contents are computed each time."""
+"""Most edges in a cache, and most edges of a cached content. Larger contents are computed each time."""
 
 
 def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:
@@ -62,7 +62,7 @@ def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> I
 
 
 def run_columns(committed: CommittedRun) -> Row:
-    """Return a run as the columns of the table `runs`; empty details are None."""
+    """Return a run as the columns of the table `runs`, with None for empty details."""
     run = committed.run
     return (
         *(run.run, run.namespace, run.application, run.version, run.type, run.program),
@@ -72,11 +72,11 @@ def run_columns(committed: CommittedRun) -> Row:
 
 
 def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
-    """Return whether this hit reports the run, which every reference at a matching dataset leads to.
+    """Return whether this hit reports the run, since every reference at a matching dataset leads to it.
 
-    The first matching destination reports it, else the first matching source.
+    The first matching destination reports the run, or else the first matching source.
     """
-    # Decided from the content alone, so that tasks agree without a shuffle that removes duplicates.
+    # Only the content decides, so that tasks agree without a shuffle that removes duplicates.
     if field_map is None:
         return False
     ends = [(Direction.BACKWARD, dataset) for dataset in field_map.destinations]
@@ -112,7 +112,7 @@ def _hit_edges(
 
 
 def _edges_of_hit(hit: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
-    """Return the edges at the dataset of the reference; all edges of a run that was read by its own row."""
+    """Return the edges at the dataset of the reference, or all edges if the run was read by its own row."""
     if hit.dataset is None:
         return field_relations.iter_edges(field_map)
     if hit.direction is Direction.BACKWARD:
@@ -121,7 +121,7 @@ def _edges_of_hit(hit: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
 
 
 def _is_backward_hit(hit: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
-    """Return whether the reference of the edge's destination reports this edge, too."""
+    """Return whether the reference of the edge's destination also reports this edge."""
     return (
         hit.direction is Direction.FORWARD
         and edge.destination is not None
@@ -130,7 +130,7 @@ def _is_backward_hit(hit: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
 
 
 def edge_columns(edge: FieldEdge) -> Row:
-    """Return source, destination and influence of an edge as seven columns, None where an end is missing."""
+    """Return source, destination and influence of an edge as seven columns, with None for a missing end."""
     return (
         *_end_columns(edge.source, edge.source_field),
         *_end_columns(edge.destination, edge.destination_field),
@@ -167,21 +167,22 @@ def _operations(store: StoreComponents, either_end: DatasetFilter, partition: Pa
         try:
             operations = store.contents.content(checksum).operations
         except ContentMissing:
-            # Garbage collection may have deleted it since the scan; a row that still exists is corrupt.
+            # Garbage collection may have deleted the content since the scan. If its row exists, it is
+            # corrupt.
             if store.table.get(layout.content_row(checksum)):
                 raise
             continue
         for operation in operations:
             dataset = dataset_of(operation)
             names = (dataset.namespace, dataset.name) if dataset else (None, None)
-            # Who recorded it is in no answer (decision 97).
+            # No answer shows who recorded an operation (decision 97).
             shown = replace(operation, is_unconfirmed=False) if isinstance(operation, Read) else operation
             yield checksum, operation.name, type_of(operation), *names, canonical(shown)
 
 
 def _checksums(store: StoreComponents, either_end: DatasetFilter, partition: Partition) -> Iterator[str]:
     """Yield the checksums of the matching contents of a partition, in order. Raises CorruptRow."""
-    # Only small cells are read: operations may be megabytes, and are read one content a call.
+    # Only small cells are scanned, since operations may have megabytes. They are read one content at a time.
     everything = either_end.matches_all
     columns = (layout.VERSION,) if everything else (layout.SOURCES, layout.DESTINATIONS)
     for key, row in _content_rows(store, partition, columns):
@@ -206,7 +207,7 @@ def _content_rows(
 
 
 class EdgeCache:
-    """Columns of edges by key, up to CACHED_EDGES_MAX edges, for one task. Not safe for threads."""
+    """Columns of edges by key, up to CACHED_EDGES_MAX edges, for one task. Threads must not share it."""
 
     def __init__(self) -> None:
         self._rows: LRUCache[Hashable, list[Row]] = LRUCache(
@@ -222,7 +223,7 @@ class EdgeCache:
         return () if computed is None else self._fill(key, computed)
 
     def _fill(self, key: Hashable, computed: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows as they are computed; cache them after the last if they are few enough."""
+        """Yield the rows as they are computed, and cache them after the last if they are few enough."""
         rows: list[Row] = []
         for row in computed:
             if len(rows) <= CACHED_CONTENT_EDGES_MAX:

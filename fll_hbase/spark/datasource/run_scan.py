@@ -1,4 +1,4 @@
-"""Scan the runs of a partition: by key range, by id, or by the references of datasets."""
+"""Scans of the runs of a partition: by key range, by id, or by the references of datasets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ATTEMPTS_MAX = 3
 
 
 class RunHit(NamedTuple):
-    """A committed run, with the dataset and direction of the reference that led to it, if one did."""
+    """A committed run, with the dataset and direction of the reference that led to it, if any."""
 
     run: CommittedRun
     direction: Direction | None = None
@@ -48,7 +48,7 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
         case ReferencePartition():
             yield from _referenced_runs(store, partition, bounds)
         case IdPartition(run_ids):
-            # By run row alone: it decides what a run is, references are hints (docs/reference/row-keys.md).
+            # Run rows are authoritative, and references are only hints (docs/reference/row-keys.md).
             rows = run_rows.read_run_rows(store.table, map(RunKey, run_ids))
             yield from _committed_runs(store, rows, bounds)
             for run in run_ids:
@@ -65,8 +65,8 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
 def _committed_runs(
     store: StoreComponents, rows: Mapping[RunKey, Row], bounds: ScanBounds
 ) -> Iterator[RunHit]:
-    """Yield a hit for each run of the rows, that is committed and starts in the window."""
-    # The start is in the head of the commit record: event bodies are read for runs of the window only.
+    """Yield a hit for each run of the rows that is committed and starts in the window."""
+    # The start is in the head of the commit record, so event bodies are read only for runs in the window.
     in_window = {run: row for run, row in rows.items() if _starts_in_window(run, row, bounds)}
     yield from map(RunHit, store.events.committed_runs(in_window).values())
 
@@ -93,7 +93,7 @@ def _referenced_runs(
 
 
 def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[CommittedRun]:
-    """Yield the runs of a window; resumes after the last one if garbage collection deletes a content.
+    """Yield the runs of a window, and resume after the last one if garbage collection deletes a content.
 
     Raises ContentMissing if that happens ATTEMPTS_MAX times.
     """
@@ -121,7 +121,7 @@ def field_map(store: StoreComponents, run: RunKey, checksum: str) -> FieldMap | 
 
 
 def still_has_content(store: StoreComponents, run: RunKey, checksum: str) -> bool:
-    """Return whether the valid commit record of a run, or of its former row, has that content."""
+    """Return whether the valid commit record of a run, or of its former row, has this content."""
     rows = run_rows.read_run_rows(store.table, {run, RunKey(run.run)})
     values = filter(None, map(run_rows.commit_value, rows.values()))
     return any(run_rows.decode_head(value).checksum == checksum for value in values)
@@ -129,7 +129,7 @@ def still_has_content(store: StoreComponents, run: RunKey, checksum: str) -> boo
 
 def _referenced_datasets(store: StoreComponents, partition: ReferencePartition) -> Iterator[Dataset]:
     """Yield the datasets with references in the key range of a partition, in order, each once."""
-    # One call for each, which reads its first reference only, then skips to the end of the dataset.
+    # One call for each dataset reads only its first reference, then skips to the end of the dataset.
     start, stop = partition.key_range
     while start < stop and (first := next(store.table.scan(start, stop, limit=1), None)):
         dataset = ranges.dataset_of(first[0])

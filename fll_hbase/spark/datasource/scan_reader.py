@@ -23,7 +23,7 @@ class LineageReader(DataSourceReader):
         self.request: ReadRequest = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Plan the partitions, at least one, since Spark refuses a reader without any."""
+        """Plan at least one partition, since Spark refuses a reader without any."""
         partitions = plan_partitions(self.request, worker_store(self.request.settings).table)
         return [InputPartition(partition) for partition in partitions or [IdPartition(())]]
 
@@ -36,7 +36,7 @@ class LineageReader(DataSourceReader):
 class PushingReader(LineageReader):
     """Reads within the bounds of the options and of the WHERE clause."""
 
-    # A class of its own: Spark refuses readers with this method unless
+    # A separate class, because Spark refuses readers with this method unless
     # `spark.sql.python.filterPushdown.enabled` is set.
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
         """Narrow the bounds of the read, and return every filter for Spark to apply again."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fll_hbase.spark.datasource.reader_options import TableName
 
 LAST_MS = 253_402_300_799_999
-"""The end of the year 9999, the last that Spark timestamps support."""
+"""The end of the year 9999, the last year that Spark timestamps support."""
 
 _RUN = "run string"
-# `start_ms` has every start; `start` is null beyond the last timestamp of Spark.
+# `start_ms` has every start, but `start` is null after the last timestamp of Spark.
 _START = "start timestamp, start_ms bigint"
 SCHEMAS = {
     TableName.RUNS: (

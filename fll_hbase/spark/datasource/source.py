@@ -17,7 +17,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 class LineageSource(DataSource):
-    """Tables of a store, read within the bounds of the options; documents are written to it row by row."""
+    """Tables of a store, read within the bounds of the options. Written rows are documents to record."""
 
     _reader: type[LineageReader] = LineageReader
 
@@ -33,7 +33,7 @@ class LineageSource(DataSource):
     def reader(self, schema: StructType) -> LineageReader:
         """Return a reader of the table. Raises ConfigurationError for a schema other than the table's."""
         request = parse_options(self.options)
-        # Spark passes the own schema of the table unless the user gave one.
+        # Spark passes the table's own schema unless the user gave one.
         ddl = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
         if ddl != SCHEMAS[request.table]:
             raise ConfigurationError(f"table {request.table.value} has its own columns; leave out the schema")
@@ -41,7 +41,7 @@ class LineageSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
         """Return a writer of documents. Raises ConfigurationError for `overwrite` or no column `value`."""
-        # Overwriting would delete the lineage of all other writers. Only retention deletes.
+        # Overwriting would delete the lineage of all other writers, and only retention may delete.
         if overwrite:
             raise ConfigurationError('lineage is append-only: write with mode("append")')
         return LineageWriter(write_target(self.options, schema))
@@ -60,6 +60,6 @@ class PushingSource(LineageSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Register the format `fll` with the session; call it again after the setting PUSHDOWN has changed."""
+    """Register the format `fll` with the session. Call it again after changing the setting PUSHDOWN."""
     pushes = spark.conf.get(PUSHDOWN, "false") == "true"
     spark.dataSource.register(PushingSource if pushes else LineageSource)

@@ -1,4 +1,4 @@
-"""Spark's writers of the data source: each row is a document; the write fails if any is rejected."""
+"""Spark's writers of the data source: each row is a document, and the write fails if any is rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN_BYTES = 60
 
 @dataclass(frozen=True)
 class TaskResult(WriterCommitMessage):
-    """Rows of one task by their outcome. None was rejected."""
+    """Counts of the rows of one task by outcome, without any rejected row."""
 
     recorded: int
     replaced: int
@@ -37,9 +37,9 @@ class TaskResult(WriterCommitMessage):
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """Where rows are recorded; `time_ms` is the time of proposals without one.
+    """The destination of rows; `time_ms` is the time of proposals without one.
 
-    `column` is the name of the column of documents, in the case that the frame has.
+    `column` is the name of the column of documents, in the case that the frame uses.
     """
 
     target: Target
@@ -49,8 +49,8 @@ class WriteTarget:
     def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
         """Record all rows of a task; return their number by outcome.
 
-        Idempotent: a task that is run again changes nothing. Raises InputError with the errors of every
-        rejected row of the first batch that has any. Its other rows and earlier batches are recorded.
+        A repeated task changes nothing. Raises InputError with the errors of every rejected row of the first
+        batch that has any. Its other rows and earlier batches are recorded.
         """
         counts: Counter[str] = Counter()
         for outcomes in ingest_batches(self._lines(batches), target=self.target):
@@ -64,8 +64,8 @@ class WriteTarget:
         return TaskResult(counts["recorded"], counts["replaced"], counts["repeated"])
 
     def _lines(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows as batches of LINE, numbered from 1 in their partition; null is an empty line."""
-        # Rows have no file: the block is the number of the partition, so that errors can name the row.
+        """Yield the rows as batches of LINE, numbered from 1 in their partition. Null is an empty line."""
+        # Rows have no file, so the block is the number of the partition, and errors can name the row.
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         lines = 0
@@ -83,7 +83,7 @@ class WriteTarget:
 
 
 class _Writer:
-    """Writes documents, a row each; rows that are written again change nothing."""
+    """Writes documents, one in each row. Repeated rows change nothing."""
 
     def __init__(self, target: WriteTarget) -> None:
         self._target = target

@@ -1,1 +1,1 @@
-"""Exports: edges as tables, and the files and tables they are written to."""
+"""Exports: edges as tables, and the files and tables to which rows are written."""

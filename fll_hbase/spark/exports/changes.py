@@ -1,6 +1,6 @@
 """Changes of a store since an earlier scan: runs by their commit records, the catalogue by its rows.
 
-The bytes of a table say what changed, but not what was deleted (decision 0029).
+The stored bytes show changed rows, but not deleted ones (decision 0029).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHANGED_FIELDS = f"{SCHEMAS[TableName.FIELDS]}, {DIGEST} string"
 def committed_runs(spark: SparkSession, settings: Settings, *, since_ms: int) -> DataFrame:
     """Return a lazy frame of CHANGED_RUNS: runs whose valid commit record was put at `since_ms` or later.
 
-    Commit records name no time by which a scan could skip others: all run rows are read.
+    All run rows are read, because a scan cannot skip runs by the time of their commit.
     """
     read = partial(_read_runs, settings=settings, since_ms=since_ms)
     key_range = ranges.prefix_range(layout.RUNS)

@@ -1,4 +1,4 @@
-"""Frames of edges between fields: those of runs that were read already, one by one or each edge once."""
+"""Frames of edges between fields, from runs that were already read: for each run, or each edge once."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _DISTINCT = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _SPAN_COLUM
 def run_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
     """Return a lazy frame of the table `edges` with the edges of the runs in a frame of the table `runs`.
 
-    Of that frame, RUN_COLUMNS are needed; run rows and references are not read again. With a namespace, only
-    edges with a source or destination in it. Runs purged meanwhile are left out.
+    The frame needs RUN_COLUMNS; run rows and references are not read again. With a namespace, only edges with
+    a source or destination in it are returned. Runs purged meanwhile are left out.
     """
     read = partial(_edges_of_runs, settings=settings, bounds=_bounds(namespace))
     return map_rows(runs.select(*RUN_COLUMNS), read, SCHEMAS[TableName.EDGES])
@@ -47,9 +47,9 @@ def run_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> Da
 def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
     """Return a lazy frame of the distinct edges of runs, each with the number of its runs and their starts.
 
-    With a namespace, only edges with a source or destination in it. Reads each content once.
+    With a namespace, only edges with a source or destination in it are returned. Each content is read once.
     """
-    # Runs of one content have the same edges: `run` is any of them, to look the content up again.
+    # Runs of one content have the same edges. Any of their ids as `run` serves to look the content up again.
     contents = runs.groupBy("checksum").agg(
         f.count("*").alias("runs"),
         f.min("start_ms").alias("first_ms"),
@@ -58,7 +58,7 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
         f.max_by("namespace", "run").alias("namespace"),
     )
     read = partial(_edges_of_contents, settings=settings, bounds=_bounds(namespace))
-    # Different contents have edges in common, so their runs are added up.
+    # Different contents may have the same edge, so their runs are added up.
     return (
         map_rows(contents, read, _DISTINCT)
         .groupBy(*EDGE_COLUMNS)
@@ -71,7 +71,7 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
 
 
 def _bounds(namespace: str) -> ScanBounds:
-    """Return bounds of edges with an end in the namespace; "" is all edges."""
+    """Return bounds of edges with an end in the namespace, or of all edges for ""."""
     return ScanBounds(either_end=DatasetFilter(namespace))
 
 
@@ -98,7 +98,7 @@ def _edges_of_contents(
 
 
 def _content_edges(store: StoreComponents, run: dict[str, Any], bounds: ScanBounds) -> Iterable[Row] | None:
-    """Return the matching edges of the content of a run, None if both were purged since the run was read."""
+    """Return the matching edges of a run's content, or None if both were purged since the run was read."""
     field_map = run_scan.field_map(store, run_key(run["run"], run["namespace"]), run["checksum"])
     if field_map is None:
         return None

@@ -16,15 +16,15 @@ RUNS, EDGES, CATALOGUE, EVENTS = "runs", "edges", "catalogue", "events"
 
 DAY = "day"
 FILE_BYTES = 256 * 2**20
-"""Default size that files aim at."""
+"""Default target size of files."""
 
 SHUFFLE_BYTES_PER_FILE_BYTE = 4
-"""Bytes that Spark shuffles, compressed, for a byte of Parquet (decision 0029)."""
+"""Compressed bytes that Spark shuffles for each byte of Parquet (decision 0029)."""
 
 _ROW_BYTES = {"csv": 256, "openlineage": 2_048}
-"""About the bytes of a row of text, which is not shuffled: a task begins a new file after so many rows."""
+"""Approximate bytes of a row of text, from which the most rows of a file follow; text is not shuffled."""
 
-# By default Spark writes INT96, which other readers take for a local time.
+# By default Spark writes INT96, which other readers interpret as local time.
 _TIMESTAMPS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 _CSV = {
@@ -45,7 +45,7 @@ class Format(Enum):
 
 @contextmanager
 def write_settings(spark: SparkSession, *, file_bytes: int) -> Iterator[None]:
-    """Set what frames of this module need while they are written, and restore it: they are lazy."""
+    """Return a context with the settings that lazy frames of this module need while they are written."""
     sizes = {
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(file_bytes * SHUFFLE_BYTES_PER_FILE_BYTE),
@@ -55,26 +55,26 @@ def write_settings(spark: SparkSession, *, file_bytes: int) -> Iterator[None]:
 
 
 def partition_by_day(frame: DataFrame) -> DataFrame:
-    """Add DAY, and spread rows by it: sorted by start, and about the advised size in each partition.
+    """Add DAY, and spread rows by day, sorted by start, into partitions of about the advised size.
 
-    Days smaller than that share a partition; a larger one has several.
+    Smaller days share a partition, and a larger day has several.
     """
     dated = frame.withColumn(DAY, f.date_format("start", "yyyy-MM-dd"))
-    # Spark splits what is too large after it was shuffled, by its measured size. A global order would sample
-    # the starts first, and so read the store twice.
+    # After the shuffle Spark splits large partitions by their measured size. A global order would sample the
+    # starts first, and so read the store twice.
     # In SQL, because PySpark 3.5 passes no column to `hint`.
     balanced = dated.sparkSession.sql(f"SELECT /*+ REBALANCE({DAY}) */ * FROM {{dated}}", dated=dated)
     return balanced.sortWithinPartitions(DAY, "start_ms", "run")
 
 
 def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
-    """Return the frame sorted by start within each file, and unless for CSV, with DAY and spread by day."""
+    """Return the frame sorted by start within each file and, except for CSV, with DAY and spread by day."""
     return frame.sortWithinPartitions("start_ms", "run") if form is Format.CSV else partition_by_day(frame)
 
 
 def write_files(frame: DataFrame, path: str, form: Format, *, file_bytes: int = FILE_BYTES) -> int:
     """Write a frame to the directory, which must not exist; return the number of its rows."""
-    # Observed while they are written: count() would compute the frame, and read the store, once more.
+    # Rows are counted while they are written, since count() would compute the frame and read the store again.
     observation = Observation()
     writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write
     if form is Format.PARQUET:
@@ -101,7 +101,7 @@ def _write_text(writer: DataFrameWriter, path: str, form: Format, *, rows_max: i
 
 @contextmanager
 def _session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Return a context in which the session has the settings; restores or unsets them at the end."""
+    """Return a context in which the session has the settings, and restore or unset them at the end."""
     previous: dict[str, str | None] = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)

@@ -1,7 +1,7 @@
-"""Log of incremental exports: a file for each batch in the directory STATE, which also is its manifest.
+"""Log of incremental exports: a file for each batch in the directory STATE, which is also its manifest.
 
-A batch is committed when its file exists, and published when a second one does. What was exported in the
-time that the next batch reads again is beside them, so that no row is exported twice.
+A batch is committed when its file exists, and published when a second file exists. The directory also keeps
+the rows exported in the time that the next batch reads again, so that no row is exported twice.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class ExportTarget:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch: commit records put from `since_ms` on, and later; rows and files by table.
+    """One batch: all commit records put from `since_ms` on, and numbers of rows and files by table.
 
-    The next batch begins at `until_ms`. `log` identifies the directory, `attempt` the process that wrote it.
+    The next batch begins at `until_ms`. `log` identifies the directory, and `attempt` the process that wrote
+    the batch.
     """
 
     number: int
@@ -56,12 +57,12 @@ class Batch:
     @property
     def stage(self) -> str:
         """Return the name of the directory in which the batch is prepared."""
-        # Readers of the tables see no names that begin with `_`.
+        # Readers of the tables ignore names that begin with `_`.
         return f"_stage-{self.number:08d}-{self.attempt}"
 
     @property
     def seen(self) -> str:
-        """Return the name of the directory with what later batches must not export again."""
+        """Return the name of the directory with the rows that later batches must not export again."""
         return f"_seen-{self.number:08d}-{self.attempt}"
 
     def with_counts(self, rows: Mapping[str, int], files: Mapping[str, int]) -> Batch:
@@ -84,17 +85,17 @@ class ExportLog:
             )
 
     def identity(self) -> str:
-        """Return the random name of the log; the first call ever creates it in the directory."""
+        """Return the random name of the log, which the first call creates in the directory."""
         create_file(self._spark, self.path, _IDENTITY, uuid.uuid4().hex)
         return self._directory.read(_IDENTITY).decode()
 
     def last(self) -> Batch | None:
-        """Return the last batch that was committed when the log was opened; None before the first."""
+        """Return the last batch that was committed when the log was opened, or None before the first."""
         numbers = [int(match[1]) for name in self._names if (match := _BATCH.fullmatch(name))]
         return self._read(max(numbers)) if numbers else None
 
     def commit(self, batch: Batch) -> None:
-        """Commit a batch that is prepared. Raises ConfigurationError if another process was faster."""
+        """Commit a prepared batch. Raises ConfigurationError if another process was faster."""
         text = json.dumps({"job": "export", **asdict(batch)}, indent=1)
         if not create_file(self._spark, self.path, f"batch-{batch.number:08d}.json", text):
             raise ConfigurationError(
@@ -107,7 +108,7 @@ class ExportLog:
         return f"batch-{batch.number:08d}.published" in self._names
 
     def set_published(self, batch: Batch) -> None:
-        """Record in the directory that a batch was published; does nothing if that is recorded already."""
+        """Record in the directory that a batch was published, unless that is recorded already."""
         create_file(self._spark, self.path, f"batch-{batch.number:08d}.published", "")
 
     def _read(self, number: int) -> Batch:
@@ -122,7 +123,7 @@ class ExportLog:
 
 
 def remove_attempts(spark: SparkSession, directory: str, batch: Batch) -> None:
-    """Remove what a published batch no longer needs: stages, also of other attempts, and older seen rows."""
+    """Remove files that a published batch no longer needs: stages of all attempts, and older seen rows."""
     files = HadoopDirectory(spark, directory)
     for name in list(files.names()):
         match = _ATTEMPT.fullmatch(name)

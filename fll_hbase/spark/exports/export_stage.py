@@ -1,4 +1,4 @@
-"""Prepared tables of a batch of an incremental export, and the rows that earlier batches have."""
+"""Prepared tables of a batch of an incremental export, and the rows that earlier batches contain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DATASET = ["namespace", "name"]
 
 
 class StagedTables:
-    """The tables of one batch as Parquet files in a directory of their own."""
+    """The tables of one batch as Parquet files in a separate directory."""
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
         self._spark = spark
@@ -41,7 +41,7 @@ class StagedTables:
         return write_files(frame, self.path(table), Format.PARQUET)
 
     def read(self, table: str) -> DataFrame:
-        """Return a lazy frame of the rows of a table that was written, without the column of the day."""
+        """Return a lazy frame of the rows of a written table, without the column of the day."""
         schema = _SCHEMA_BY_TABLE[table]
         columns = [column.split()[0] for column in schema.split(", ")]
         return self._spark.read.schema(schema).parquet(self.path(table)).select(*columns)
@@ -54,28 +54,28 @@ class StagedTables:
 class SeenRows:
     """Rows that earlier batches wrote and a scan finds again: recent commit records, and the catalogue.
 
-    The first batch has no directory of earlier ones: it is empty.
+    For the first batch there are no such rows.
     """
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
-        """Open the rows that `write_next` of the batch before wrote to a directory; "" is the first batch."""
+        """Open the rows that `write_next` of the last batch wrote to a directory, "" for the first batch."""
         self._runs = self._fields = None
         if directory:
             self._runs = spark.read.schema(_SEEN_RUNS).parquet(f"{directory}/runs")
             self._fields = spark.read.schema(_SEEN_FIELDS).parquet(f"{directory}/fields")
 
     def new_runs(self, runs: DataFrame) -> DataFrame:
-        """Return the runs whose commit record no earlier batch has."""
+        """Return the runs with a commit record that no earlier batch contains."""
         return runs if self._runs is None else runs.join(self._runs, ["run", COMMIT], "left_anti")
 
     def new_fields(self, fields: DataFrame) -> DataFrame:
-        """Return the rows of the datasets whose rows differ from those of every earlier batch."""
+        """Return the rows of the datasets that are new or differ from their last export."""
         return fields if self._fields is None else fields.join(self._fields, [*_DATASET, DIGEST], "left_anti")
 
     def write_next(self, runs: DataFrame, fields: DataFrame, directory: str, *, until_ms: int) -> None:
-        """Write what this batch and earlier ones wrote, for the next one, which reads from `until_ms` on."""
+        """Write the rows of this and earlier batches for the next one, which reads from `until_ms` on."""
         seen_runs, seen_fields = runs.select("run", COMMIT, COMMITTED_MS), fields.select(*_DATASET, DIGEST)
-        # From what was written and not from the store, which has changed since.
+        # From the written rows, because the store has changed since.
         if self._runs is not None:
             seen_runs = seen_runs.unionByName(self._runs)
         if self._fields is not None:

@@ -1,4 +1,4 @@
-"""Files below one directory of any file system that Hadoop knows: local, HDFS, object stores."""
+"""Files below one directory of any file system that Hadoop supports: local, HDFS, object stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from fll_hbase.runtime.errors import LineageError
 
 TEMPORARY = "_fll_tmp-"
-"""Prefix of a file that is being written. It has no other name before it is complete."""
+"""Prefix of a file that is being written. A file gets its final name when it is complete."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,7 +30,8 @@ class HadoopDirectory:
     Every method raises py4j's Py4JJavaError with the error of the file system.
     """
 
-    # PySpark has no public way to Hadoop's file systems, whose credentials and schemes jobs share.
+    # Private members, because PySpark has no public access to Hadoop's file systems, whose credentials and
+    # schemes jobs share.
     def __init__(self, spark: SparkSession, root: str) -> None:
         """Open the file system of `root`, which need not exist. Local checksum files are visible as files."""
         java: Any = spark._jvm
@@ -38,14 +39,14 @@ class HadoopDirectory:
         self._root = java.org.apache.hadoop.fs.Path(root)
         self._files = self._root.getFileSystem(spark._jsc.hadoopConfiguration())
         if str(self._files.getUri().getScheme()) == "file":
-            # Otherwise a file `.x.crc`, the checksum of x, is hidden: it may be somebody's own.
+            # The default file system hides `.x.crc`, the checksum of x, which may be a user's own file.
             self._files = java.org.apache.hadoop.fs.RawLocalFileSystem()
             self._files.initialize(java.java.net.URI("file:///"), spark._jsc.hadoopConfiguration())
-        # Not as a URI, which would escape blanks: Spark takes paths as they are.
+        # Not as a URI, which would escape blanks, because Spark takes paths as they are.
         self.url = str(self._files.makeQualified(self._root).toString())
 
     def create(self, path: str = "") -> None:
-        """Create a directory and those above it; does nothing if it exists."""
+        """Create a directory and its parents, unless it exists."""
         self._files.mkdirs(self._path(path))
 
     def check_writable(self) -> None:
@@ -61,7 +62,7 @@ class HadoopDirectory:
         return (name for name, _ in self._entries(path))
 
     def walk(self, path: str = "", *, skip: Callable[[str], bool] = lambda _: False) -> Iterator[FileStatus]:
-        """Yield the files of a directory and of those below it, except below paths that `skip` accepts."""
+        """Yield the files below a directory, except below paths that `skip` accepts."""
         for name, status in self._entries(path):
             below = _join(path, name)
             if not status.isDirectory():
@@ -86,7 +87,7 @@ class HadoopDirectory:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        """Create a file, which appears complete; does nothing if there is one. Raises LineageError."""
+        """Create a file, which appears only when complete, unless it exists. Raises LineageError."""
         if self.exists(path):
             return
         temporary = f"{TEMPORARY}{uuid4().hex}"
@@ -95,14 +96,15 @@ class HadoopDirectory:
             stream.write(bytearray(content))
         finally:
             stream.close()
-        # The file system answers False, and raises nothing, if another job made the file meanwhile.
+        # The file system returns False, and raises nothing, if another job created the file meanwhile.
         if not self._files.rename(self._path(temporary), self._path(path)) and not self.exists(path):
             raise LineageError(f"{temporary} cannot be moved to {path} in {self.url}; run the job again")
 
     def move(self, source: str, target: str) -> None:
-        """Move a file or directory; into an existing directory, if an earlier move was interrupted.
+        """Move a file or directory, into an existing directory if an earlier move was interrupted.
 
-        Does nothing if `source` is absent. Raises LineageError rather than replace a file of another size.
+        The call does nothing if `source` is absent. Raises LineageError rather than replace a file of another
+        size.
         """
         if not self.exists(source):
             return
@@ -114,11 +116,11 @@ class HadoopDirectory:
         self._merge(source, target)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory if it is empty; does nothing if it is absent."""
+        """Delete a file or an empty directory, if it exists."""
         self._files.delete(self._path(path), False)
 
     def delete_tree(self, path: str) -> None:
-        """Delete a directory with all that is below it, or a file; does nothing if it is absent."""
+        """Delete a directory with everything below it, or a file, if it exists."""
         self._files.delete(self._path(path), True)
 
     def _merge(self, source: str, target: str) -> None:
@@ -134,7 +136,7 @@ class HadoopDirectory:
         self.delete(source)
 
     def _entries(self, path: str) -> Iterator[tuple[str, Any]]:
-        """Yield names and statuses of Hadoop; an iterator, because a directory may have millions."""
+        """Yield names and Hadoop's statuses, one by one, because a directory may have millions."""
         if not self.exists(path):
             return
         statuses = self._files.listStatusIterator(self._path(path))
@@ -143,7 +145,7 @@ class HadoopDirectory:
             yield str(status.getPath().getName()), status
 
     def _path(self, path: str) -> Any:
-        """Return Hadoop's path for a path below the root, which may have colons."""
+        """Return Hadoop's path for a path below the root, which may contain colons."""
         # As three strings, because a colon in a relative path would be read as a scheme.
         return self._java.org.apache.hadoop.fs.Path(self._root, f"./{path}") if path else self._root
 

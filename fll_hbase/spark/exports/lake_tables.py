@@ -1,6 +1,6 @@
 """Tables that batches of an incremental export are appended to: Parquet directories, Delta and Iceberg.
 
-Each append may be repeated: the rows of a batch are there once.
+Each append may be repeated, and leaves the rows of a batch there once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fll_hbase.spark.exports.new_file import create_file
 BATCH = "batch"
 LOG = "fll.log"
 _MARKER = "_fll_export"
-"""In the directory of an export: the log that it belongs to."""
+"""File in the directory of an export with the log that it belongs to."""
 
 
 class LakeFormat(Enum):
@@ -64,7 +64,7 @@ class ParquetTables(LakeTables):
     """Directories `<out>/<table>/batch=<number>`."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Move the files of a batch to their place, at once where the file system can."""
+        """Move the files of a batch to their place, atomically if the file system can."""
         HadoopDirectory(self._spark, self._out).move(
             f"{batch.stage}/{table}", f"{table}/{BATCH}={batch.number}"
         )
@@ -74,12 +74,12 @@ class DeltaTables(LakeTables):
     """Delta tables `<out>/<table>`, with the number of the batch as a column."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Append the rows in one transaction, which Delta skips if that of this batch was committed."""
+        """Append the rows in one transaction, which Delta skips if this batch was already committed."""
         rows = _published_rows(stage, table, batch)
         writer = rows.write.format("delta").mode("append")
         if DAY in rows.columns:
             writer = writer.partitionBy(DAY)
-        # The staged rows of a batch never change, so that it does not matter which attempt wrote them.
+        # The staged rows of a batch never change, so any attempt may have written them.
         options = {"txnAppId": f"fll-{batch.log}-{table}", "txnVersion": str(batch.number)}
         writer.options(**options).save(f"{self._out}/{table}")
 
@@ -88,8 +88,8 @@ class IcebergTables(LakeTables):
     """Iceberg tables `<out>.<table>` of a catalog, with the number of the batch as a column."""
 
     def claim(self, log: str) -> None:
-        """Create the namespace. Raises ConfigurationError if it has a table of ours of another log."""
-        # Tables are marked when they are created: a catalog has no files of its own.
+        """Create the namespace. Raises ConfigurationError if it has one of our tables with another log."""
+        # Tables are marked when they are created, because a catalog has no files of its own.
         catalog = self._out.partition(".")[0]
         if not self._out.count(".") or not self._spark.conf.get(f"spark.sql.catalog.{catalog}", ""):
             raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Files that one of several processes creates: the points of commit of exports."""
+"""Files that exactly one of several processes creates, as commit points of exports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fll_hbase.spark.exports.hadoop_files import TEMPORARY
 
 
 def create_file(spark: SparkSession, directory: str, name: str, text: str) -> bool:
-    """Create a file, which appears complete; return False if it exists: of two writers, one creates it.
+    """Create a file, which appears only when complete; return False if it exists. Only one writer creates it.
 
     Raises py4j's Py4JJavaError with the error of the file system.
     """
@@ -31,7 +31,7 @@ def create_file(spark: SparkSession, directory: str, name: str, text: str) -> bo
         stream.write(bytearray(text.encode()))
     finally:
         stream.close()
-    # Not FileSystem.rename, which replaces a local file.
+    # FileSystem.rename would replace a local file.
     context = files.FileContext.getFileContext(file_system.getUri(), configuration)
     try:
         context.rename(temporary, target, gateway.new_array(files.Options.Rename, 0))

@@ -1,8 +1,8 @@
-"""Directories that jobs write: which files are ours, and how new output takes the place of the last.
+"""Directories that jobs write: which files are ours, and how new output replaces the last.
 
-A marker file says that a directory is ours, and a manifest lists every file that a job put there. Nothing
-else is moved or deleted. Output is written to a directory of its own below, and listed in its manifest when
-it is complete: from then on it takes the place of the last output, if need be at the next start.
+A marker file says that a directory is ours, and a manifest lists every file that a job put there. No other
+file is moved or deleted. A job writes its output to a separate directory below, and its manifest when the
+output is complete. From then on the output replaces the last one, if necessary at the next start.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.spark.exports.hadoop_files import TEMPORARY, FileStatus, HadoopDirectory
 
 REJECTS, EXPORT = "_FLL_REJECTS", "_FLL_EXPORT"
-"""Names of markers. Spark reads no files whose names begin with `_`."""
+"""Names of markers. Spark ignores files whose names begin with `_`."""
 
 NEW, REPLACED, MANIFEST = "_fll_new-", "_fll_replaced-", "_fll_files-"
-"""Prefixes of the directory that output is written to, of the one that it replaces, and of manifests."""
+"""Prefixes of the directory of new output, of the directory of replaced output, and of manifests."""
 
 ABANDONED_MS = 7 * 24 * 3_600_000
-"""Age from which incomplete output is that of a job that was killed: none takes so long."""
+"""Age from which incomplete output is abandoned. Its job must have been killed, since none takes so long."""
 
 _VERSION = 1
 _STARTED, _COMPLETE, _CLEARED = "_FLL_STARTED", "_FLL_COMPLETE", "_FLL_CLEARED"
-"""Files in a directory of new output: it was created, its manifest, and the last output is out of the way."""
+"""Files in a directory of new output: its start time, its manifest, and a mark that the place is free."""
 
 _SPARK_NAMES = ("part-", "_SUCCESS", "_started_", "_committed_")
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The writer of a directory: name of the marker, job, and what it belongs to, such as a checkpoint.
+    """The writer of a directory: name of the marker, job, and the source, such as a checkpoint.
 
-    An empty `source` may be any.
+    An empty `source` matches any.
     """
 
     marker: str
@@ -50,7 +50,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """The files of one output, and the manifests of those that it replaces."""
+    """The files of one output, and the manifests of the outputs that it replaces."""
 
     files: tuple[FileStatus, ...]
     replaces: tuple[str, ...]
@@ -66,7 +66,7 @@ class _Manifest:
 
     @property
     def names(self) -> list[str]:
-        """The sorted names, directly in the directory, that the files have or are below."""
+        """The sorted first parts of the paths of the files."""
         return sorted({file.path.partition("/")[0] for file in self.files})
 
 
@@ -74,7 +74,7 @@ class OutputDirectory:
     """A directory that belongs to a job. Create it with `claim`."""
 
     def __init__(self, directory: HadoopDirectory, owner: Owner) -> None:
-        """Keep a directory that was claimed for its owner; nothing is read or written."""
+        """Keep a directory that was claimed for its owner, without reading or writing."""
         self._directory = directory
         self._owner = owner
 
@@ -83,8 +83,8 @@ class OutputDirectory:
         """Return a context with the URL of a new directory, whose files replace the last output at the end.
 
         Spark's writers need mode `append` for the directory itself. After an exception the last output stays,
-        and the new one is deleted. Raises LineageError if somebody put a file into the directory in the
-        meantime: then the new output waits below, and the next job puts it in place after the file was moved.
+        and the new one is deleted. Raises LineageError if a foreign file has appeared in the directory. Then
+        the new output waits below, and the next job puts it in place once the file has been moved.
         """
         output = self._begin()
         try:
@@ -97,7 +97,7 @@ class OutputDirectory:
         self._install(output)
 
     def clear(self) -> None:
-        """Remove the last output, by replacing it with none. Raises LineageError as `replacing` does."""
+        """Remove the last output by replacing it with nothing. Raises LineageError like `replacing`."""
         with self.replacing():
             pass
 
@@ -113,7 +113,7 @@ class OutputDirectory:
         return output
 
     def _complete(self, output: str, replaces: Sequence[str]) -> None:
-        """Write the manifest of new output, after which it will be put in place."""
+        """Write the manifest of new output, which is put in place afterwards."""
         folder = f"{NEW}{output}"
         written = (file for file in self._directory.walk(folder) if file.path != f"{folder}/{_STARTED}")
         files = (
@@ -123,7 +123,7 @@ class OutputDirectory:
         self._directory.write(f"{folder}/{_COMPLETE}", manifest.dump())
 
     def _install(self, output: str) -> None:
-        """Put complete output in the place of that which it replaces. Each step may be repeated."""
+        """Put complete output in place of the output that it replaces. Each step may be repeated."""
         folder = f"{NEW}{output}"
         manifest = self._read_manifest(f"{folder}/{_COMPLETE}")
         if not self._directory.exists(f"{folder}/{_CLEARED}"):
@@ -139,7 +139,7 @@ class OutputDirectory:
             self._directory.delete(f"{folder}/{name}".rstrip("/"))
 
     def _current(self, manifest: _Manifest) -> _Manifest:
-        """Return the manifest with the present times: a rename that copies changes them."""
+        """Return the manifest with the present times, since a rename that copies changes them."""
         statuses = (self._directory.status(file.path) for file in manifest.files)
         return _Manifest(tuple(status for status in statuses if status), manifest.replaces)
 
@@ -149,7 +149,8 @@ class OutputDirectory:
         for replaced in manifest.replaces:
             files = self._manifest(replaced).files
             for file in files:
-                # Moved a moment ago, when it was unchanged. On an object store a move changes the time.
+                # The file was unchanged when it was moved a moment ago. A move on an object store changes the
+                # time.
                 status = self._directory.status(f"{folder}/{file.path}")
                 if status and status.size_bytes == file.size_bytes:
                     self._directory.delete(status.path)
@@ -157,7 +158,7 @@ class OutputDirectory:
             self._directory.delete(f"{MANIFEST}{replaced}")
 
     def recover(self) -> None:
-        """Put complete output in place that a killed job left, and remove abandoned output."""
+        """Put complete output of a killed job in place, and remove abandoned output."""
         for name in list(self._directory.names()):
             if name.startswith(NEW) and self._directory.exists(f"{name}/{_COMPLETE}"):
                 self._install(name.removeprefix(NEW))
@@ -179,7 +180,8 @@ class OutputDirectory:
     def foreign_files(self, *, parts: str = "") -> Iterator[str]:
         """Yield the paths of files that are not ours, or were changed since they were written.
 
-        Directories whose names begin with `parts`, if given, are left out: they have markers themselves.
+        Directories whose names begin with `parts`, if given, are left out, because they have their own
+        markers.
         """
         ours = self._listed()
         # On an object store, a move changes the time of a file.
@@ -194,7 +196,7 @@ class OutputDirectory:
                 yield file.path
 
     def _listed(self) -> set[FileStatus]:
-        """Return the files of all manifests, also of complete output that is not in place yet."""
+        """Return the files of all manifests, including complete output that is not in place yet."""
         waiting = [f"{name}/{_COMPLETE}" for name in self._directory.names() if name.startswith(NEW)]
         present = [path for path in waiting if self._directory.exists(path)]
         manifests = [self._manifest(output) for output in self._manifest_ids()]
@@ -240,8 +242,8 @@ class OutputDirectory:
 def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> OutputDirectory:
     """Return a directory that is empty, new, or has a marker of the owner and only files that its jobs wrote.
 
-    Completes what a killed job left. `parts` is the prefix of sub-directories that are claimed by themselves.
-    Raises ConfigurationError with the first file that is not ours, before any change.
+    The call completes the output of a killed job. `parts` is the prefix of subdirectories that are claimed
+    separately. Raises ConfigurationError with the first file that is not ours, before any change.
     """
     try:
         directory = HadoopDirectory(spark, path)
@@ -263,8 +265,8 @@ def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> O
 
 
 def _check_owner(directory: HadoopDirectory, path: str, owner: Owner) -> None:
-    """Create the marker in an empty directory. Raises ConfigurationError for a directory of somebody else."""
-    # Only the first name: somebody else's directory may have millions.
+    """Create the marker in an empty directory. Raises ConfigurationError for a foreign directory."""
+    # Only the first name, since a foreign directory may have millions.
     name = next((name for name in directory.names() if not name.startswith(TEMPORARY)), None)
     if name is None:
         members = {"version": _VERSION, "job": owner.job, "source": owner.source}
@@ -294,7 +296,7 @@ def _marker_source(directory: HadoopDirectory, path: str, marker: str) -> str:
 
 
 def _is_written_by_spark(path: str) -> bool:
-    """Return whether a file in a directory of new output has a name of Spark's, checksums included."""
+    """Return whether a file in a directory of new output has a name that Spark uses, including checksums."""
     _, *directories, name = path.split("/")
     plain = name[1:-4] if name.startswith(".") and name.endswith(".crc") else name
     return plain.startswith((*_SPARK_NAMES, _STARTED)) or directories[:1] == ["_temporary"]

@@ -1,6 +1,6 @@
 """Frames of the tables of a store for jobs: the rows of the data source, without its interface.
 
-Spark's Python data sources need Spark 4. These frames also work on 3.5.
+Spark's Python data sources need Spark 4, but these frames also work on 3.5.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _SALTS = 256
 def table_frame(
     spark: SparkSession, settings: Settings, table: TableName, *, window: Window = ALWAYS, namespace: str = ""
 ) -> DataFrame:
-    """Return a lazy frame of a table: of runs in the window that touch a dataset of `namespace`, if given.
+    """Return a lazy frame of a table, for runs in the window that touch a dataset of `namespace`, if given.
 
-    Raises ConfigurationError if there is no store, or one of an earlier release, and StoreUnavailable.
+    Raises ConfigurationError if there is no store, or a store of an earlier release. Raises StoreUnavailable.
     """
     parts = range_scan.partition_count(spark)
     either_end = DatasetFilter(namespace)
@@ -55,16 +55,16 @@ def table_frame(
 
 
 def read_partitions(spark: SparkSession, request: ReadRequest, planned: Sequence[Partition]) -> DataFrame:
-    """Return a lazy frame of the rows of partitions, each read by a task of its own."""
+    """Return a lazy frame of the rows of partitions, each read by its own task."""
     numbers = spark.range(0, len(planned), 1, max(len(planned), 1))
     read = partial(_read_partitions, request=request, planned=tuple(planned))
     return map_rows(numbers, read, SCHEMAS[request.table])
 
 
 def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFilter) -> int:
-    """Return the latest retention horizon of the datasets in milliseconds since 1970, 0 without any.
+    """Return the latest retention horizon of the datasets in milliseconds since 1970, or 0 without any.
 
-    Runs a job of Spark, in which workers read the catalogue: a namespace may have millions of rows there.
+    Workers read the catalogue in a job of Spark, because a namespace may have millions of rows there.
     """
     key_range = partitions.catalogue_range(datasets)
     horizons = range_scan.scan_ranges(
@@ -74,7 +74,7 @@ def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFil
 
 
 def split_at_salts(planned: Sequence[Partition], *, parts: int) -> list[Partition]:
-    """Return partitions with ranges of run rows split at salts of keys, if there are fewer than `parts`.
+    """Return partitions, with ranges of run rows split at salts of keys if there are fewer than `parts`.
 
     A region of an engine may have many millions of runs. Other partitions stay as they are.
     """
@@ -92,7 +92,7 @@ def _split_partition(partition: Partition, points: list[bytes]) -> list[Partitio
 
 
 def _is_of_runs(key_range: Range) -> bool:
-    """Return whether a range has keys of run rows only."""
+    """Return whether a range has only keys of run rows."""
     start, stop = ranges.prefix_range(layout.RUNS)
     return start <= key_range[0] and key_range[1] <= stop
 
@@ -112,7 +112,7 @@ def _read_partitions(
 
 
 def persist(frame: DataFrame, stack: ExitStack) -> DataFrame:
-    """Persist a frame until the stack closes: without, each action would compute it again."""
+    """Persist a frame until the stack closes, so that not every action computes it again."""
     persisted = frame.persist(StorageLevel.DISK_ONLY)
     stack.callback(persisted.unpersist)
     return persisted

@@ -1,1 +1,1 @@
-"""Hashes of cells, by which a job finds the rows that it looks for."""
+"""Hashes of cells, with which jobs find the rows that they need."""

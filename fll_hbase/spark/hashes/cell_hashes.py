@@ -20,12 +20,12 @@ CELL_HASHES = "hash bigint, flags bigint"
 """A hash, and flags that the job defines."""
 
 BATCH_HASHES = 50_000
-"""About as many hashes leave a worker in one batch."""
+"""Approximate number of hashes that a worker sends in one batch."""
 
 _HASHES = 2**64
 
 HashRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
-"""Function of a table, `start` (included) and `stop` (excluded): hashes the rows between as CELL_HASHES."""
+"""A function of a table, `start` (included) and `stop` (excluded) that hashes the rows as CELL_HASHES."""
 
 
 def merge_flags(
@@ -33,12 +33,12 @@ def merge_flags(
 ) -> DataFrame:
     """Return a lazy frame of CELL_HASHES: each hash in the key ranges once, with the bitwise or of its flags.
 
-    `hash_range` is the function that workers call for each part of a range. It also chooses the flags.
+    Workers call `hash_range`, which also chooses the flags, for each part of a range.
     """
-    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (decision 0016).
+    # Only hashes, 16 bytes a cell, move from Python to the JVM and the shuffle, not keys (decision 0016).
     ranges = range_scan.split_ranges(spark, settings, key_ranges)
     hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
-    # Two workers hardly ever have the same hash: aggregating before the shuffle would only cost time.
+    # Two workers hardly ever have the same hash, so aggregating before the shuffle would only take time.
     shuffled = hashes.repartition(ranges.rdd.getNumPartitions(), "hash")
     return shuffled.groupBy("hash").agg(f.bit_or("flags").alias("flags"))
 
@@ -49,7 +49,7 @@ def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch
     At least one pair is needed. Its hashes may be empty.
     """
     groups = list(groups)
-    # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.
+    # Spark has no unsigned type. The bits are reinterpreted, which keeps equal hashes equal.
     hashes = [pa.array(numbers, pa.uint64()).view(pa.int64()) for _, numbers in groups]
     flags = [pa.repeat(pa.scalar(flag, pa.int64()), len(numbers)) for flag, numbers in groups]
     return hash_batch(pa.concat_arrays(hashes), pa.concat_arrays(flags))
@@ -70,7 +70,7 @@ def to_signed(number: int) -> int:
 def _hash_ranges(
     batches: Iterator[pa.RecordBatch], *, settings: Settings, hash_range: HashRange
 ) -> Iterator[pa.RecordBatch]:
-    """Yield, on a worker, the batches that `hash_range` makes of ranges in columns `start` and `stop`."""
+    """Yield, on a worker, the batches that `hash_range` returns for ranges in columns `start` and `stop`."""
     for batch in batches:
         for split in batch.to_pylist():
             yield from hash_range(worker_table(settings), split["start"], split["stop"])

@@ -1,4 +1,4 @@
-"""Build the filter of the hashes that a scan found, on the workers: each of them then has a copy."""
+"""Construction, on the workers, of the filter of the hashes that a scan found. Each worker gets a copy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
     """Return the filter of the column `hash` of a frame with `count` rows."""
     bits = size_bits(count)
     segment_bits = min(bits, SEGMENT_BITS)
-    # Of a negative number, too, the lowest bits are those of the unsigned hash.
+    # The lowest bits of a negative number equal the lowest bits of the unsigned hash.
     position = f.col("hash").bitwiseAND(bits - 1)
     segment = f.shiftright(position, segment_bits.bit_length() - 1)
     positions = hashes.select(position.alias("position"), segment.alias("segment"))
@@ -37,7 +37,7 @@ def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
 
 
 def _build_segments(batches: Iterator[pa.RecordBatch], *, segment_bits: int) -> Iterator[pa.RecordBatch]:
-    """Yield each segment of the bitmap that has a bit; positions are sorted by segment."""
+    """Yield each segment of the bitmap that has a bit. Positions must be sorted by segment."""
     for number, group in groupby(_positions(batches), key=itemgetter(1)):
         bits = bytearray(segment_bits // 8)
         for position, _ in group:
@@ -47,6 +47,6 @@ def _build_segments(batches: Iterator[pa.RecordBatch], *, segment_bits: int) -> 
 
 
 def _positions(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int]]:
-    """Yield the positions in the bitmap that batches have, each with the number of its segment."""
+    """Yield the positions in the bitmap from batches, each with the number of its segment."""
     for batch in batches:
         yield from zip(batch.column("position").to_pylist(), batch.column("segment").to_pylist(), strict=True)

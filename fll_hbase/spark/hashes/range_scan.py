@@ -18,10 +18,10 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.tables import Table
 
 PARTITIONS_PER_CORE = 4
-"""Small enough tasks that no core waits long for the last."""
+"""Enough tasks for each core that no core waits long for the last task."""
 
 ReadRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]]
-"""Reads the rows from `start` (included) to `stop` (excluded) on a worker; yields tuples of the schema."""
+"""A function that yields the rows from `start` (included) to `stop` (excluded) as tuples, on a worker."""
 
 
 def partition_count(spark: SparkSession) -> int:
@@ -32,7 +32,7 @@ def partition_count(spark: SparkSession) -> int:
 def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[Range]) -> DataFrame:
     """Return a frame of the parts of ranges, with binary columns `start` (included) and `stop` (excluded).
 
-    The parts are regions of the engine where it has some. Raises ConfigurationError, StoreUnavailable.
+    The parts are regions if the engine has regions. Raises ConfigurationError, StoreUnavailable.
     """
     partitions = partition_count(spark)
     with closing(open_store_table(settings, create=False)) as table:
@@ -41,7 +41,7 @@ def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[R
             for key_range in key_ranges
             for start, stop in ranges.split_range(key_range, table.splits(*key_range, parts=partitions))
         ]
-    # Round-robin, so that each partition has parts of every range: kinds of rows differ in what they cost.
+    # Round-robin, so that each partition has parts of every range, because kinds of rows differ in effort.
     dealt = [split for number in range(partitions) for split in splits[number::partitions]]
     rows = spark.sparkContext.parallelize(dealt, max(min(len(splits), partitions), 1))
     return spark.createDataFrame(rows, "start binary, stop binary")
@@ -50,7 +50,7 @@ def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[R
 def scan_ranges(
     spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, read: ReadRange, schema: str
 ) -> DataFrame:
-    """Return a lazy frame of what `read` yields for the ranges on the workers, in the columns of `schema`."""
+    """Return a lazy frame of the rows that `read` yields on the workers, in the columns of `schema`."""
     worker = partial(_read_ranges, settings=settings, read=read)
     return map_rows(split_ranges(spark, settings, key_ranges), worker, schema)
 
@@ -58,6 +58,6 @@ def scan_ranges(
 def _read_ranges(
     splits: Iterator[dict[str, Any]], *, settings: Settings, read: ReadRange
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield, on a worker, what `read` yields for each of the ranges."""
+    """Yield, on a worker, the rows that `read` yields for each range."""
     for split in splits:
         yield from read(worker_table(settings), split["start"], split["stop"])

@@ -1,9 +1,9 @@
 """Check of a whole table on the workers: every row has the rows that it refers to, and agrees with its key.
 
-Workers hash the cells that rows need and the cells that exist: one scan determines whether there is any
-mismatch. Only then a second scan explains mismatches as findings, and reads each again, since writers may be
-running. A scan of the calendars counts the runs of sealed days. An error is missed if its hash equals that of
-another cell: one in 18 billion, in a table of a billion cells (decision 0016).
+Workers hash the cells that rows need and the cells that exist, so that one scan finds out whether they
+differ. Only if they do, a second scan explains the mismatches as findings, and reads each again, since
+writers may be running. A scan of the calendars counts the runs of sealed days. An error stays hidden if
+another cell has the same hash: one error in 18 billion, in a table of a billion cells (decision 0016).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 
 
 def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table. With `repair`, repair what can be repaired on the workers, and audit again.
+    """Audit the whole table. With `repair`, make the possible repairs on the workers and audit again.
 
-    Nothing is ever deleted. Safe beside running writers. Raises StoreUnavailable.
+    The check never deletes anything, and is safe while writers run. Raises StoreUnavailable.
     """
     with ExitStack() as persisted:
         return steps.check(_SparkAuditor(spark, settings, persisted), settings, repair=repair)

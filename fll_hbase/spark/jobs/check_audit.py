@@ -1,8 +1,9 @@
-"""One audit of a whole table on the workers: a scan finds mismatching hashes, another one explains them.
+"""One audit of a whole table on the workers: one scan finds mismatching hashes, a second scan explains them.
 
-A third one, of calendars alone, counts the runs of sealed days.
+A third scan, only of calendars, counts the runs of sealed days.
 
-Findings stay on the workers' disks, however many they are: the driver has their numbers and some examples.
+Findings stay on the workers' disks, however many there are. The driver has only their numbers and some
+examples.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audi
     started = time.monotonic()
     hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=_hash_rows)
     with ExitStack() as temporary:
-        # Persisted, since several actions read it: without, each of them would scan the table again.
+        # Persisted, because several actions read the frame, and each would scan the table again.
         frame = persist(_mismatches_and_counts(hashes), temporary)
         rows, count = _count_rows(frame)
         explained = _explain(spark, settings, _mismatches(frame), count, temporary)
@@ -92,7 +93,7 @@ def to_findings(findings: DataFrame) -> list[Finding]:
 
 
 def _mismatches_and_counts(hashes: DataFrame) -> DataFrame:
-    """Return hashes with a fault, those of cells only expected or only present, and the row counts."""
+    """Return hashes with a fault, hashes of cells only expected or only present, and the row counts."""
     flags = f.col("flags")
     missing = flags.bitwiseAND(EXPECTED | PRESENT) == EXPECTED
     fault_or_count = flags.bitwiseAND(FAULT | _COUNT) != 0
@@ -114,7 +115,7 @@ def _count_rows(frame: DataFrame) -> tuple[dict[str, int], int]:
 
 
 def _mismatches(frame: DataFrame) -> DataFrame:
-    """Return the hashes of mismatches, and of each what is wrong: EXPECTED, PRESENT or FAULT."""
+    """Return the hash and the kind of each mismatch: EXPECTED, PRESENT or FAULT."""
     flags = f.col("flags")
     missing_or_left = flags.bitwiseAND(EXPECTED | PRESENT)
     mismatch = f.when(flags.bitwiseAND(FAULT) != 0, FAULT).otherwise(missing_or_left)
@@ -124,7 +125,7 @@ def _mismatches(frame: DataFrame) -> DataFrame:
 def _explain(
     spark: SparkSession, settings: Settings, mismatches: DataFrame, count: int, temporary: ExitStack
 ) -> DataFrame:
-    """Scan again for the rows of the mismatches; return one finding of each, a repairable one if any is."""
+    """Scan again for the rows of the mismatches; return one finding for each, preferring repairable ones."""
     if not count:
         return spark.createDataFrame([], _HASHED_FINDING).drop("hash", "mismatch")
     read = partial(_recheck, suspected=build_filter(mismatches, count=count))
@@ -142,7 +143,10 @@ def _wrong_seals(spark: SparkSession, settings: Settings) -> DataFrame:
 
 
 def _without_garbage(findings: DataFrame) -> DataFrame:
-    """Remove what contents that no run needs miss in the catalogue: it is deleted before them."""
+    """Remove findings about missing catalogue rows that only unneeded contents name.
+
+    Such a finding is expected, because garbage collection deletes the catalogue row before the contents.
+    """
     contents = findings.where(f.col("kind") == Kind.CONTENT_WITHOUT_RUN.value)
     garbage = contents.select(f.col("row").alias("repair"), f.lit(Kind.MISSING_CATALOGUE.value).alias("kind"))
     return findings.join(garbage, ["repair", "kind"], "left_anti")

@@ -24,14 +24,14 @@ from fll_hbase.store.maintenance.audit.findings import Finding, Repair
 from fll_hbase.store.maintenance.audit.repair import apply_repairs
 
 _OUTCOMES = "repair binary, reason string"
-"""The row that was written again, and why that is impossible, null if it is done."""
+"""The row to write again, and the reason if that is impossible, else null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """The numbers of rows that were written again, and of those that could not be.
+    """How many rows were written again, and how many could not be.
 
-    `contents` includes aliases and calendars; `outcomes` are the frames with all of these rows.
+    `contents` includes aliases and calendars; `outcomes` are frames with all repaired and failed rows.
     """
 
     contents: int = 0
@@ -65,7 +65,7 @@ def repair_findings(
     for outcomes in tried:
         findings = findings.join(outcomes, "repair", "left_anti")
     cores = findings.sparkSession.sparkContext.defaultParallelism
-    # In the order of what is missing: references that are put together are near each other in the table.
+    # Sorted by the missing cells, so that references written together are near each other in the table.
     repairs = (
         findings.where(f.length("repair") > 0)
         .repartition(cores * PARTITIONS_PER_CORE, "repair")
@@ -81,7 +81,7 @@ def repair_findings(
 
 
 def reasons(repairs: Repairs, findings: Iterable[Finding]) -> dict[Repair, str]:
-    """Return why the repairs of some findings, which are few, were impossible."""
+    """Return why the repairs of some findings, which must be few, were impossible."""
     rows = [bytearray(finding.repair.row) for finding in findings if finding.repair.row]
     if not rows:
         return {}
@@ -93,7 +93,7 @@ def reasons(repairs: Repairs, findings: Iterable[Finding]) -> dict[Repair, str]:
 
 
 def _apply(settings: Settings, repairs: DataFrame, persisted: ExitStack) -> tuple[int, int, DataFrame]:
-    """Return the numbers of repairs that were done and of those that were impossible, and the outcomes."""
+    """Return how many repairs were done, how many were impossible, and the outcomes."""
     # Persisted, because computing them again would repair again.
     repaired = repairs.select("repair").mapInArrow(partial(_repair, settings=settings), _OUTCOMES)
     outcomes = persist(repaired, persisted)
@@ -103,7 +103,7 @@ def _apply(settings: Settings, repairs: DataFrame, persisted: ExitStack) -> tupl
 
 def _repair(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
     retrying = RETRY.retrying(StoreUnavailable)
-    # A store of their own, whose caches start empty: those of a worker may know contents that are damaged.
+    # A separate store with empty caches, because a worker's caches may contain damaged contents.
     table = open_store_table(settings, create=False)
     with closing(LineageStore(table, settings)) as store:
         for batch in batches:

@@ -80,13 +80,13 @@ def export(
 ) -> ExportReport:
     """Write the files below the directory `out`.
 
-    Raises ConfigurationError if `out` has files that no export wrote, or without `overwrite` an earlier one.
+    Raises ConfigurationError if `out` has other files, or an earlier export and `overwrite` is not set.
     """
     started, started_ms = time.monotonic(), now_ms()
     directory = output_directory.claim(spark, out, _OWNER)
     if not overwrite and directory.files():
         raise ConfigurationError(f"{out} has an earlier export; --overwrite replaces it")
-    # Spark writes to a directory below, which takes the place of the last export when it is complete.
+    # Spark writes to a directory below `out`, which replaces the last export when it is complete.
     with write_settings(spark, file_bytes=spec.file_bytes), directory.replacing() as new:
         rows = dict(_write_tables(spark, spec, new, form))
         manifest = _manifest(spec, form, started_ms, rows)
@@ -114,12 +114,13 @@ def _write_tables(spark: SparkSession, spec: ExportSpec, out: str, form: Format)
 
 
 def _written_runs(spark: SparkSession, runs: DataFrame, path: str, form: Format) -> DataFrame:
-    """Return the columns of runs that edges need: as they were written, if the format has types."""
+    """Return the columns of runs that edges need, read from the written files if the format has types."""
     if form is not Format.PARQUET:
         return runs.select(*RUN_COLUMNS)
-    # Run rows, most of a store, are read once, and both tables have the same runs though writers run on.
+    # Run rows, which are most of a store, are read only once, and both tables have the same runs even while
+    # writers run.
     written = spark.read.schema(runs.schema).parquet(path).select(*RUN_COLUMNS)
-    # A file is read by one task, and may have all runs.
+    # One task reads a file, which may contain all runs.
     return written.repartition(range_scan.partition_count(spark))
 
 

@@ -1,7 +1,8 @@
-"""Incremental export: what changed since the last batch is appended to Parquet, Delta or Iceberg tables.
+"""Incremental export: changes since the last batch are appended to Parquet, Delta or Iceberg tables.
 
-A batch is prepared as files, committed by one file in the log, then published, which may be repeated. So a
-process that is killed anywhere leaves a batch that is complete, or one that no reader sees.
+A batch is prepared as files, committed by one file in the log, then published, which may be repeated.
+Therefore a process that is killed at any point leaves either a complete batch, or a batch that no reader
+sees.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ class ChangesSpec:
 def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
     """Append the runs and datasets that changed since the last batch of the log.
 
-    All of them in the first one. Completes what a process that was killed left. Raises ConfigurationError if
-    the log or the tables are somebody else's, or another process writes the same batch.
+    The first batch has all of them. The call first completes a batch that a killed process has left. Raises
+    ConfigurationError if the log or the tables belong to another export, or another process writes the same
+    batch.
     """
     started = time.monotonic()
     _check_directories(spark, spec)
@@ -94,7 +96,7 @@ def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
 
 
 def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if one of the directories is, or is in, the other."""
+    """Raise ConfigurationError if the directories are equal, or one is inside the other."""
     if spec.form is not LakeFormat.ICEBERG and (
         is_subdirectory(spark, spec.log, spec.out) or is_subdirectory(spark, spec.out, spec.log)
     ):
@@ -105,7 +107,7 @@ def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
 
 
 def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the last batch went to another store, place or format.
+    """Raise ConfigurationError if the last batch has another store, place or format.
 
     Without a last batch, raise nothing.
     """
@@ -125,8 +127,8 @@ def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
         attempt=uuid.uuid4().hex,
         target=spec.target,
         since_ms=last.until_ms if last else 0,
-        # A commit record that this scan does not see is put later than this: a commit takes at most half the
-        # grace period, and clocks differ by less than the rest (docs/reference/row-keys.md).
+        # Commit records that this scan does not see have a later time than this. A commit takes at most half
+        # the grace period, and clocks differ by less than the rest (docs/reference/row-keys.md).
         until_ms=max(time_ms - spec.settings.grace_ms, last.until_ms if last else 0),
         rows={},
         files={},
@@ -136,7 +138,7 @@ def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
 
 
 def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: Batch) -> Batch:
-    """Write the files of a batch where no reader looks, and what later batches must not write again."""
+    """Write the files of a batch where no reader looks, and the state that later batches need."""
     seen = SeenRows(spark, f"{spec.log}/{last.seen}" if last else "")
     runs = changes.committed_runs(spark, spec.settings, since_ms=batch.since_ms)
     fields = changes.digested_fields(spark, spec.settings)
@@ -145,7 +147,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
         RUNS: stage.write(seen.new_runs(runs), RUNS),
         CATALOGUE: stage.write(seen.new_fields(fields), CATALOGUE),
     }
-    # One file may have all runs of a batch, and is read by one task.
+    # One task reads a file, which may contain all runs of a batch.
     spread = stage.read(RUNS).repartition(range_scan.partition_count(spark))
     rows[EDGES] = stage.write(run_edges(spread, spec.settings), EDGES)
     seen.write_next(
@@ -155,7 +157,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:
-    """Append the tables of a committed batch, then remove its attempts and stage. May be repeated."""
+    """Append the tables of a committed batch, then remove its attempts and stage. Calls may be repeated."""
     root = _stage_root(batch, log.path)
     stage = StagedTables(spark, f"{root}/{batch.stage}")
     for table, rows in batch.rows.items():

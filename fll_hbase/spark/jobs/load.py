@@ -17,7 +17,10 @@ from fll_hbase.spark.stats import LoadReport
 from fll_hbase.store.factory import open_store
 
 PARTITION_BYTES = 2**30
-"""Decompressed bytes of a partition of the shuffle by run; large: references recorded together are near."""
+"""Decompressed bytes of a partition of the shuffle by run.
+
+The value is large because references that are recorded together are near each other in the table.
+"""
 
 TEXT, PARQUET = "text", "parquet"
 
@@ -27,8 +30,8 @@ def load(
 ) -> LoadReport:
     """Record all lines of the files, in the order of file names; return a report.
 
-    `form` is TEXT or PARQUET. Replaces the output in the directory `rejects` by the rejected lines.
-    Idempotent: after any interruption, running it again produces the same rows. Raises ConfigurationError,
+    `form` is TEXT or PARQUET. The rejected lines replace the output in the directory `rejects`. A load is
+    idempotent: after any interruption, running it again produces the same rows. Raises ConfigurationError,
     before a line is read, for a directory with files that no load wrote, or that the load would read.
     """
     started = time.monotonic()
@@ -53,7 +56,7 @@ def load(
         runs = line_frames.group_by_run(documents, partitions=partitions)
         recorded = ingest_lines(runs, target, counts_faults=True)
         outcomes = recorded.unionByName(long_lines(lines, bytes_max=bytes_max))
-    # Persisted, because computing it again would record again: on disk, since rejects can be many.
+    # Persisted, because computing the frame again would record again. On disk, since rejects can be many.
     outcomes = outcomes.persist(StorageLevel.DISK_ONLY)
     try:
         counts = count_outcomes(outcomes)
@@ -65,5 +68,5 @@ def load(
 
 
 def partition_count(spark: SparkSession, size_bytes: int) -> int:
-    """Return how many partitions of PARTITION_BYTES at most `size_bytes` are, but at least one per core."""
+    """Return the number of partitions of PARTITION_BYTES for `size_bytes`, but at least one per core."""
     return max(spark.sparkContext.defaultParallelism, -(-size_bytes // PARTITION_BYTES))

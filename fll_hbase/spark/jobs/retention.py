@@ -1,8 +1,8 @@
 """Distributed retention: delete expired runs, then collect unreferenced cells and rows.
 
-The rules are those of fll_hbase/store/maintenance/garbage_collection.py, which does the same in one process.
-Live cells and old cells are compared as 64-bit hashes; only if an old hash is not live, a second scan finds
-the cell. Two cells with the same hash keep each other (decision 0016).
+The rules are the same as in fll_hbase/store/maintenance/garbage_collection.py, which runs in one process.
+Live cells and old cells are compared as 64-bit hashes. A second scan finds a cell only if its hash is old and
+not live. An old cell with the hash of a live cell stays too (decision 0016).
 """
 
 from __future__ import annotations
@@ -59,35 +59,35 @@ from fll_hbase.store.retention_requests import put_purge, remove_superseded
 from fll_hbase.tables import CellKey, Table
 
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
-"""Signed hash, row key and column of a cell of HINTS, and its size; contents and event bodies are whole rows,
-with an empty column."""
+"""Signed hash, row key, column and size of a cell of HINTS. Contents and event bodies are whole rows, with an
+empty column."""
 
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
 _Change: TypeAlias = Callable[[pa.RecordBatch, Table, Collection], Removed]
-"""Puts or deletes what a batch of keys names."""
+"""A function that puts or deletes the cells or rows that a batch of keys names."""
 
 
 def apply_retention(
     spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
 ) -> RetentionReport:
-    """Delete runs that started before the cut-offs of all their datasets, then what no run references.
+    """Delete runs that started before the cut-offs of all their datasets, then cells that no run references.
 
-    With `dry_run` nothing is deleted, and the report has what would be.
+    With `dry_run` nothing is deleted, and the report has the numbers that would be.
 
-    Safe beside running writers. After an interruption, the next call continues. Raises CorruptRow, before
-    anything is collected: an unreadable run row could reference any cell.
+    The job is safe while writers run. After an interruption, the next call continues. Raises CorruptRow,
+    before anything is collected, because an unreadable run row could reference any cell.
     """
     started = time.monotonic()
     with closing(open_store_table(settings, create=False)) as table:
         check_not_copying(table)
         policy = read_horizons(table).merged_with(policy)
-        # Before the purge: a table without references counts as marked.
+        # Read before the purge, because a table without references counts as marked.
         former_ranges = garbage_collection.former_index_ranges(table)
         if not dry_run and policy != RetentionPolicy():
             put_purge(table, policy)
     runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
-    # The horizon of the collection is computed after the purge, which deletes what it no longer protects.
+    # Computed after the purge, which deletes the rows that this time no longer protects.
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
     collection = Collection(settings, until_ms, policy, dry_run)
     with ExitStack() as persisted:
@@ -100,7 +100,8 @@ def apply_retention(
             remove_superseded(table, until_ms=until_ms)
     former = _remove_former_indexes(spark, collection, former_ranges)
     if not dry_run:
-        # Last: what is left will be queried, and no query has to read the references of an old day first.
+        # Seal days last, for the runs that are left, so that no query has to read the references of an old
+        # day.
         read = partial(_seal_range, grace_ms=settings.grace_ms)
         range_scan.scan_ranges(spark, settings, [CALENDAR_ROWS], read=read, schema="days bigint").collect()
     counts = {RUNS: runs.rows, **counts, FORMER_INDEXES: former.rows}
@@ -114,7 +115,7 @@ def apply_retention(
 def _purge_runs(
     spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
 ) -> Removed:
-    # Without a cut-off no run can expire: the scan of all run rows would be for nothing.
+    # Without a cut-off no run can expire, and the scan of all run rows would be useless.
     if policy == RetentionPolicy():
         return NONE_REMOVED
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
@@ -134,7 +135,7 @@ def _purge_range(
     grace_ms: int,
     dry_run: bool,
 ) -> Iterator[Removed]:
-    """Yield what expired in each page of runs; delete it unless `dry_run`."""
+    """Yield the counts of expired runs in each page, and delete the runs unless `dry_run`."""
     scanner = LivenessScanner(table, policy)
     for page in garbage_collection.pages(table, start, stop):
         expired = list(scanner.expired_runs(page, until_ms=until_ms))
@@ -164,22 +165,22 @@ def _seal_range(table: Table, start: bytes, stop: bytes, *, grace_ms: int) -> It
 def _collect_garbage(
     spark: SparkSession, collection: Collection, garbage: DataFrame
 ) -> tuple[dict[str, int], int]:
-    """Delete garbage, but in a dry run; return its cells or rows by kind, and its bytes.
+    """Delete garbage, except in a dry run; return its cells or rows by kind, and its bytes.
 
-    `garbage` is what `find_garbage` returns. Every kind has a number, 0 if there is none.
+    `garbage` is a frame from `find_garbage`. Every kind has a number, which may be 0.
     """
     prefixes = _garbage_prefixes(garbage)
     if not prefixes:
         return dict.fromkeys((*KINDS.values(), DATASETS), 0), 0
     candidates = _candidates(spark, collection, prefixes)
     with ExitStack() as persisted:
-        # Persisted: cells are counted before they are deleted, and could not be found again afterwards.
+        # Persisted, because cells are counted before they are deleted, and cannot be found again afterwards.
         cells = persist(candidates.join(garbage, "hash"), persisted)
         counts, size_bytes = _count(cells)
         datasets = None
         if layout.CONTENTS in prefixes:
             datasets = unreferenced_datasets(spark, collection.settings, garbage, persisted)
-        # Counted before anything is deleted, which computes and persists them.
+        # Counting computes and persists the datasets before anything is deleted.
         count = datasets.count() if datasets is not None else 0
         if not collection.dry_run:
             _delete(collection, cells, datasets)
@@ -189,13 +190,13 @@ def _collect_garbage(
 def _count_waiting(
     spark: SparkSession, settings: Settings, garbage: DataFrame, datasets_due: int
 ) -> dict[str, int]:
-    """Return the numbers of cells or rows by kind that only the grace period keeps."""
+    """Return the numbers, by kind, of cells or rows that only the grace period keeps."""
     flags = f.col("flags")
     waiting = garbage.where(flags.bitwiseAND(WAITS) != 0)
     rows = waiting.groupBy(flags.bitwiseAND(sum(WAITING))).count().collect()
     counts = dict.fromkeys((RUNS, *KINDS.values(), DATASETS), 0)
     for flag, count in rows:
-        # Without a flag of its kind it is needed, but not stored.
+        # A hash without the flag of its kind is needed, but not stored.
         if flag in WAITING:
             counts[WAITING[flag]] += count
     if counts[KINDS[layout.CONTENTS]]:
@@ -210,7 +211,7 @@ def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
 
     The catalogue's prefix is included if a dataset loses references.
     """
-    # Nightly there is often no garbage of a kind: its range is then not scanned again.
+    # A nightly job often finds no garbage of a kind, whose range is then not scanned again.
     row = garbage.agg(f.bit_or("flags")).first()
     flags = (row and row[0]) or 0
     prefixes = [prefix for prefix, flag in OLD.items() if flags & flag]
@@ -218,10 +219,10 @@ def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
 
 
 def _candidates(spark: SparkSession, collection: Collection, prefixes: Sequence[bytes]) -> DataFrame:
-    """Return what may be garbage of key prefixes as GARBAGE, before the join with the hashes of garbage.
+    """Return cells and rows with key prefixes that may be garbage, as GARBAGE, before the join with hashes.
 
-    Of the catalogue they are the rows of all datasets in contents, of size 0, also without such a row: a
-    dataset that loses references gets a horizon, whatever its age.
+    In the catalogue, candidates are the rows of all datasets in contents, with size 0, even if a row does not
+    exist. A dataset that loses references gets a horizon, whatever its age.
     """
     scan = partial(range_scan.scan_ranges, spark, collection.settings, schema=GARBAGE)
     read = partial(_read_old_cells, until_ms=collection.until_ms)
@@ -234,7 +235,7 @@ def _candidates(spark: SparkSession, collection: Collection, prefixes: Sequence[
 def _read_old_cells(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """Yield cells and rows put at `until_ms` or before, also live ones: hash, row, column and size."""
+    """Yield cells and rows put at `until_ms` or before, including live ones: hash, row, column and size."""
     for row, column, cells in old_cells(table, start, stop, until_ms=until_ms):
         size_bytes = garbage_collection.size_of({row: cells}).bytes
         yield cell_hashes.to_signed(cell_hash(row, column)), row, column, size_bytes
@@ -247,7 +248,7 @@ def _read_dataset_rows(table: Table, start: bytes, stop: bytes) -> Iterator[tupl
 
 
 def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
-    """Return the numbers of cells or rows by kind, 0 for those without, and the bytes of all. Runs a job."""
+    """Return the number of cells or rows of each kind, which may be 0, and the bytes of all. Runs a job."""
     prefix = f.substring("row", 1, 2).alias("prefix")
     rows = cells.groupBy(prefix).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(KINDS.values(), 0)
@@ -258,16 +259,16 @@ def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
 
 
 def _delete(collection: Collection, cells: DataFrame, datasets: DataFrame | None) -> None:
-    """Delete garbage in the order that leaves no dangling reference; first write the horizons."""
-    # The order of garbage_collection.remove, each step complete before the next: horizon markers, hints,
-    # catalogue rows, contents. An interruption then leaves only garbage that the next collection finds.
+    """Write the horizons, then delete garbage in an order that leaves no dangling reference."""
+    # The order is the same as in garbage_collection.remove, each step complete before the next: horizon
+    # markers, hints, catalogue rows, contents. An interruption leaves only garbage for the next collection.
     prefix = f.substring("row", 1, 2)
     _run(cells.where(prefix == f.lit(layout.DATASETS)), _write_horizons, collection)
     # Sorted, so that a batch of deletes touches few regions.
     keys = cells.select("row", "column").sort("row", "column")
     _run(keys.where(prefix.isin(*HINTS)), _delete_cells, collection)
     if datasets is not None:
-        # An alias is in the rows of both names. If one of the two datasets stays, so do both cells.
+        # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
         aliases = read_aliases(datasets, collection.settings).join(datasets, "dataset", "left_semi")
         _run(aliases, _delete_cells, collection)
         _run(datasets, _delete_datasets, collection)

@@ -1,4 +1,4 @@
-"""Datasets that no content needs any more, and their deletion by the workers."""
+"""Datasets that no content needs any longer, and their deletion by the workers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def unreferenced_datasets(
 ) -> DataFrame:
     """Return the catalogue rows, in the column `dataset`, that only contents in the garbage need.
 
-    They are rows of datasets that no other content names, and of their aliases.
+    These datasets, and their aliases, are named by no other content.
     """
-    # Whether a dataset is unreferenced depends on all contents, so live ones are read, too.
+    # Any content may reference a dataset, so live contents are read too.
     contents = persist(
         range_scan.scan_ranges(
             spark, settings, key_ranges([layout.CONTENTS]), read=read_datasets, schema=CONTENT_DATASETS

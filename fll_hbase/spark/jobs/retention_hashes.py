@@ -1,4 +1,4 @@
-"""Hashes of the cells that run rows need and of those that may be deleted, with flags, by range of keys."""
+"""Flagged hashes, by range of keys: of cells that run rows need, and of cells that may be deleted."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 LIVE, CUT, WAITS = 1, 2, 4
-"""Flags of a hash: a run row needs the cell, it is the catalogue row of a dataset that loses references, in a
-dry run, the cell is younger than the grace period, or an expired run that is younger needs it."""
+"""Flags of a hash: a run row needs the cell (LIVE), or the cell is the catalogue row of a dataset that loses
+references (CUT). WAITS, only in a dry run: the cell, or an expired run that needs it, is younger than the
+grace
+period."""
 
-# From bit 3: the bits below are LIVE, CUT and WAITS.
+# From bit 3 on, because the lower bits are LIVE, CUT and WAITS.
 OLD = {prefix: 8 << number for number, prefix in enumerate(KINDS)}
-"""Flags of a hash that is old enough to be deleted, by key prefix; of a younger one together with WAITS."""
+"""Flags of a cell that is old enough to be deleted, by key prefix. A younger cell also has WAITS."""
 
 WAITING = {flag: KINDS[prefix] for prefix, flag in OLD.items()} | {8 << len(OLD): RUNS}
-"""Kinds of what waits for the grace period, by the flag beside WAITS."""
+"""Kinds of cells and rows that wait for the grace period, by the flag that they have in addition to WAITS."""
 
 ROW_KINDS = (layout.CONTENTS, layout.EVENT_BODIES)
 """Prefixes of rows that are deleted as a whole, not cell by cell."""
 
 AGE_COLUMNS = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
-"""The small columns of ROW_KINDS, which decide the age of a row: operations are not read."""
+"""The small columns of ROW_KINDS. They decide the age of a row, so that operations are not read."""
 
 _RUN_WAITS = WAITS | 8 << len(OLD)
 ANY_AGE_MS = 2**63 - 1
-"""Later than any cell was put."""
+"""A time later than any cell was put."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Parameters of a collection: cells put after `until_ms` are spared, all of them by a `dry_run`."""
+    """Parameters of a collection, which spares cells put after `until_ms`, and with `dry_run` all cells."""
 
     settings: Settings
     until_ms: int
@@ -59,7 +61,7 @@ class Collection:
 def find_garbage(spark: SparkSession, collection: Collection) -> DataFrame:
     """Return a lazy frame of CELL_HASHES: old cells that are not live, and datasets that lose references.
 
-    A dry run deletes no expired runs, so it counts their cells as garbage; younger cells have WAITS.
+    A dry run does not delete expired runs, so it counts their cells as garbage. Younger cells have WAITS.
     """
     hash_range = partial(_hash_range, collection=collection)
     hashes = cell_hashes.merge_flags(
@@ -74,7 +76,7 @@ def key_ranges(prefixes: Iterable[bytes]) -> list[Range]:
 
 
 def cell_hash(row: bytes, column: bytes = b"") -> int:
-    """Return the unsigned 64-bit hash of a cell, or without a column of a row.
+    """Return the unsigned 64-bit hash of a cell, or of a row without a column.
 
     A cell of the run index has the hash of the cell by which a run names it.
     """
@@ -84,7 +86,7 @@ def cell_hash(row: bytes, column: bytes = b"") -> int:
 def old_cells(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Row]]:
-    """Yield row, column and cells by column of what was put at `until_ms` or before.
+    """Yield the row, the column and the cells by column of cells and rows put at `until_ms` or before.
 
     Contents and event bodies are deleted as whole rows: one item each, with an empty column.
     """
@@ -99,7 +101,7 @@ def old_cells(
 def _hash_range(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield as CELL_HASHES what the run rows of a range need, or the old cells of a range of other rows."""
+    """Yield, as CELL_HASHES, cells that run rows of a range need, or old cells of a range of other rows."""
     if start.startswith(layout.RUNS):
         return _hash_live_cells(table, start, stop, collection=collection)
     return _hash_stored_cells(table, start, stop, collection=collection)
@@ -108,7 +110,7 @@ def _hash_range(
 def _hash_stored_cells(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield old cells of a range of one kind as CELL_HASHES, in a dry run also younger ones, with WAITS."""
+    """Yield old cells of a range of one kind as CELL_HASHES, and in a dry run younger ones with WAITS."""
     flag = OLD[start[: len(layout.RUNS)]]
     columns = AGE_COLUMNS if start.startswith(ROW_KINDS) else ()
     for page in _chunks(table.scan(start, stop, columns=columns)):
@@ -144,9 +146,9 @@ def _stamped_hashes(prefix: bytes, page: Sequence[tuple[bytes, Row]]) -> list[tu
 def _hash_live_cells(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield hashes of the cells that runs need, by flag; a dry run also those of expired runs."""
+    """Yield hashes of the cells that runs need, by flag, in a dry run including expired runs."""
     scanner = LivenessScanner(table, collection.policy)
-    # Its own: a scanner reports a cell that several runs need for one of them only.
+    # A separate scanner, because a scanner reports a cell that several runs need only for one of them.
     waiting_scanner = LivenessScanner(table, collection.policy)
     hashes: dict[int, list[int]] = {LIVE: [], WAITS: [], _RUN_WAITS: []}
     cut: set[int] = set()
@@ -159,7 +161,7 @@ def _hash_live_cells(
         for flag, needing, rows in ((LIVE, scanner, page), (WAITS, waiting_scanner, waiting)):
             for cells in needing.live_cells(rows, until_ms=collection.until_ms):
                 hashes[flag] += map(garbage_collection.hash_cell, cells.cells)
-                # A dry run counts what is needed only because its run changed lately.
+                # A dry run counts cells that are needed only because their run changed recently.
                 waits = WAITS if collection.dry_run else flag
                 hashes[waits] += map(garbage_collection.hash_cell, cells.former)
                 cut.update(cell_hash(layout.dataset_row(dataset)) for dataset in cells.truncated_datasets)

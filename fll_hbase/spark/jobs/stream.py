@@ -1,4 +1,4 @@
-"""Record a stream of lines batch by batch; a batch that is run again produces the same rows."""
+"""Recording of a stream of lines batch by batch; a repeated batch produces the same rows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from fll_hbase.tables import canonical_url
 
 POLL_SECONDS = 0.1
 REPORTS_MAX = 50
-"""Reports of batches that wait for their output; Spark has the progress of the last 100 batches."""
+"""Most reports of batches that wait to be printed. Spark keeps the progress of the last 100 batches."""
 
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
-"""Spark's name of the error of two streams that write the same entry of a checkpoint."""
+"""Spark's name for the error of two streams that write the same entry of a checkpoint."""
 
 NO_REJECTION = Rejection()
 
@@ -69,12 +69,12 @@ def stream(
     stop: StopFlag,
     rejection: Rejection = NO_REJECTION,
 ) -> StreamReport:
-    """Record batches until `stop` is set, or with `trigger.once` until the source has no more.
+    """Record batches until `stop` is set, or with `trigger.once` until the source is exhausted.
 
-    Calls `report` when a batch is committed. Raises the error of a failed batch; started again with the same
-    checkpoint, the stream continues with that batch. Raises ConfigurationError, before anything is recorded,
-    for a source that cannot be read, and for directories that cannot be written, are below the source, or
-    belong to another stream.
+    Calls `report` when a batch is committed. Raises the error of a failed batch; a new start with the same
+    checkpoint continues with that batch. Before anything is recorded, it raises ConfigurationError for a
+    source that cannot be read, or directories that cannot be written, are below the source, or belong to
+    another stream.
     """
     started = time.monotonic()
     rejects = claim_paths(spark, source, target, paths)
@@ -89,7 +89,7 @@ def stream(
     try:
         _wait(query, batches, report, stop)
     except Exception:
-        # An error of `report`, such as a closed output.
+        # `report` may fail, for example if the output is closed.
         query.stop()
         raise
     error = batches.error or query.exception()
@@ -126,10 +126,10 @@ def claim_paths(
 def _wait(
     query: StreamingQuery, batches: _BatchRecorder, report: Callable[[BatchReport], None], stop: StopFlag
 ) -> None:
-    """Report batches until the query ends; stops it between two batches when the flag is set."""
+    """Report batches until the query ends, and stop it between two batches when the flag is set."""
     while query.isActive:
         _report(query, batches.finished, report)
-        # stop() during a batch would interrupt its tasks; a batch that begins just now ends by _Stopped.
+        # stop() would interrupt the tasks of a running batch. _Stopped ends a batch that begins just now.
         if stop.is_set and not query.status["isTriggerActive"]:
             query.stop()
         time.sleep(POLL_SECONDS)
@@ -139,30 +139,30 @@ def _wait(
 def _report(
     query: StreamingQuery, finished: deque[BatchReport], report: Callable[[BatchReport], None]
 ) -> None:
-    """Report the batches that Spark has committed, with the lag it measured; keep the others."""
+    """Report the batches that Spark has committed, with the measured lag, and keep the others."""
     while finished:
         progress = _progress(query, finished[0].number)
         if progress is None and query.isActive:
-            # It follows the end of the batch by the time that the commit needs.
+            # Spark publishes the progress only after it has committed the batch.
             return
         report(replace(finished.popleft(), lag=parse_lag(progress or {})))
 
 
 def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
-    """Return Spark's progress of a batch as JSON members; None before it is committed, or {} if forgotten."""
+    """Return Spark's progress of a batch as JSON, None before its commit, {} if Spark has forgotten it."""
     last = query.lastProgress
     if last is None or last["batchId"] < number:
         return None
     recent = [last] if last["batchId"] == number else query.recentProgress
     for progress in recent:
         if progress["batchId"] == number:
-            # Spark 3.5 has plain dictionaries.
+            # Spark 3.5 returns plain dictionaries.
             return json.loads(progress.json) if hasattr(progress, "json") else progress
     return {}
 
 
 def _explain(error: Exception, checkpoint: str) -> Exception:
-    """Return the error itself, or if two streams used one checkpoint, one that states what to do."""
+    """Return the error itself, or if two streams used one checkpoint, an error that states what to do."""
     if CONCURRENT not in str(error):
         return error
     return ConfigurationError(
@@ -200,7 +200,7 @@ class _BatchRecorder:
         """Record a micro-batch; keep an error as `error`, and raise it."""
         try:
             self._record(batch, number)
-        # Spark wraps errors of a batch in one of its own, without their class: keep the original.
+        # Keep the original error, because Spark wraps it in its own error, which loses the class.
         except Exception as error:
             self.error = error
             raise
@@ -212,13 +212,14 @@ class _BatchRecorder:
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
             context.setLogLevel("OFF")
             raise _Stopped
-        # An output that is not read must not fill the memory.
+        # Wait here, so that reports do not fill the memory while nothing reads the output.
         while len(self.finished) >= REPORTS_MAX:
             time.sleep(POLL_SECONDS)
         started = time.monotonic()
         if number == 0:
             self._source.check_first(batch)
-        # Persisted as in a load: the rejected lines would be recorded again with all others.
+        # Persisted as in a load, because collecting the rejected lines would otherwise record all lines
+        # again.
         outcomes = self._outcomes(batch, context.defaultParallelism).persist(StorageLevel.DISK_ONLY)
         try:
             counts = count_outcomes(outcomes)
@@ -236,13 +237,13 @@ class _BatchRecorder:
         return outcomes.unionByName(self._source.refused_lines(batch))
 
     def _reject(self, outcomes: DataFrame, batch: DataFrame, number: int, counts: LineCounts) -> None:
-        """Write the rejected lines, replacing those of an earlier attempt at the batch, and send them."""
+        """Write the rejected lines in place of an earlier attempt's, and send them as dead letters."""
         if not counts.rejected:
             self._rejects.replace(number, None)
             return
         located = self._source.located(rejected_lines(outcomes), batch)
         self._rejects.replace(number, located, count=counts.rejected)
-        # Before they are sent: a batch beyond the limit is run again, and would be sent at each start.
+        # Check before sending, because a batch beyond the limit is run again at each start.
         self._rejection.check(located, counts)
         if self._rejection.dead_letter:
             dead_letters.send(located, self._rejection.dead_letter)

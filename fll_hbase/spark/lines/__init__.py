@@ -1,1 +1,1 @@
-"""Lines of files and topics as documents, and those that cannot be recorded."""
+"""Lines of files and topics as documents, and lines that cannot be recorded."""

@@ -33,12 +33,12 @@ def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
 
 
 def map_rows(frame: DataFrame, read: ReadRows, ddl: str) -> DataFrame:
-    """Return a lazy frame of the rows that `read` makes of those of a partition, given by column name."""
+    """Return a lazy frame of the rows that `read` makes from a partition's rows, given by column name."""
     return frame.mapInArrow(partial(_map_rows, read=read, ddl=ddl), ddl)
 
 
 def _map_rows(batches: Iterator[pa.RecordBatch], *, read: ReadRows, ddl: str) -> Iterator[pa.RecordBatch]:
-    """Yield, on a worker, batches of what `read` makes of all rows of the batches."""
+    """Yield, on a worker, batches of the rows that `read` makes from all rows of the batches."""
     return to_batches(read(row for batch in batches for row in batch.to_pylist()), ddl)
 
 

@@ -1,4 +1,4 @@
-"""Dead letters: rejected messages in a topic of their own, with their key, headers and what is wrong."""
+"""Dead letters: rejected messages in a separate topic, with their key, headers and faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fll_hbase.spark.streams.stream_options import EARLIEST, DeadLetterTopic
 from fll_hbase.spark.streams.stream_sources import HEADERS, MESSAGE, MESSAGE_KEY
 
 FAULTS_CHARACTERS_MAX = 4_000
-"""Characters of the errors in a header; the directory of rejected lines has all of them."""
+"""Most characters of the errors in a header. The directory of rejected lines has all of them."""
 
 HEADER_TYPE = "array<struct<key:string,value:binary>>"
 
@@ -37,9 +37,9 @@ def check_topic(spark: SparkSession, target: DeadLetterTopic) -> None:
 
 
 def send(rejected: DataFrame, target: DeadLetterTopic) -> None:
-    """Send the located rejected lines of a batch; raises the error of a broker that does not store them all.
+    """Send the located rejected lines of a batch. Raises the error of a broker that does not store them all.
 
-    A batch that is run again is sent again.
+    A repeated batch is sent again.
     """
     is_message = MESSAGE in rejected.columns
     original = [f.col(MESSAGE), f.col(VALUE)] if is_message else [f.col(VALUE)]

@@ -42,7 +42,8 @@ def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
     """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
 
-    It has the schema, description, aliases and tags of the dataset; `time_ms`, since 1970, is its event time.
+    An event has the schema, description, aliases and tags of its dataset, and the event time `time_ms` (epoch
+    milliseconds).
     """
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
     # The row without a field has the description; sorting makes the event independent of partitions.
@@ -60,14 +61,14 @@ def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> It
     for batch in batches:
         columns = batch.column("run").to_pylist(), batch.column("namespace").to_pylist()
         runs = list(map(run_key, *columns))
-        # Runs are read in batches, so that one call returns the rows of many.
+        # Read in batches, so that one call returns the rows of many runs.
         for start in range(0, len(runs), BATCH_RUNS):
             yield _lines(_run_events(store, cache, runs[start : start + BATCH_RUNS]))
 
 
 def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[RunKey]) -> Iterable[Json]:
     """Return the events of runs, without runs deleted since they were listed."""
-    # Those of an earlier release have no namespace in their keys.
+    # Runs recorded by an earlier release have no namespace in their keys.
     details = store.events.run_details([*runs, *(RunKey(run.run) for run in runs if run.namespace)])
     listed = (
         stored
@@ -81,7 +82,7 @@ def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: lis
 
 
 def _is_of(details: RunDetails, run: RunKey) -> bool:
-    """Return whether a run that was read is one of the namespace of the key, if that has one."""
+    """Return whether a run belongs to the namespace of the key, or the key has no namespace."""
     return run.namespace in ("", details.committed.run.namespace)
 
 
@@ -89,7 +90,7 @@ def _content(
     store: StoreComponents, cache: LRUCache[str, Content], committed: CommittedRun
 ) -> Content | None:
     """Return the content of a run, or None if both were purged since the run was read."""
-    # A missing content is corruption only while a run still has it: retention may run beside an export.
+    # A missing content is corruption only while a run still has it, since retention may run during an export.
     checksum = committed.checksum
     if checksum not in cache:
         try:
@@ -121,7 +122,7 @@ def _tags(tags: TagStore, metadata: DatasetMetadata, has_tags: bool) -> Iterable
     """Return the tags of the fields of a dataset; `has_tags` is whether any field of the store has one."""
     try:
         return list(tags.dataset_tags(metadata.dataset)) if has_tags else ()
-    # Purged since the catalogue was read.
+    # The dataset was purged after the catalogue was read.
     except NotFound:
         return ()
 

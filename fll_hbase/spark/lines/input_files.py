@@ -11,12 +11,12 @@ from pyspark.sql import functions as f
 
 FILE, SIZE, CODEC = "file", "size_bytes", "codec"
 OPTIONS = {"recursiveFileLookup": "true"}
-"""Options of every read: files in directories below are read, too; names with `_` or `.` first are not."""
+"""Options of every read: subdirectories are included. Spark ignores names that begin with `_` or `.`."""
 
 PLAIN = ""
 
 EXPANSION = 8
-"""Decompressed bytes for each byte of a compressed file: what lineage in JSON usually has."""
+"""Decompressed bytes for each byte of a compressed file, a usual ratio for lineage in JSON."""
 
 _EXTENSION = r"(\.(?:gz|gzip|bz2|zst|zstd|deflate|snappy|lz4))$"
 """Extensions of files that Hadoop decompresses; any other file is plain."""
@@ -47,7 +47,7 @@ def count_files(files: DataFrame) -> dict[str, FileCounts]:
 
 
 def text_bytes(counts: Mapping[str, FileCounts], *, is_compressed: bool = False) -> int:
-    """Return the bytes of all lines: of compressed files, as of Parquet, EXPANSION times their size."""
+    """Return the estimated bytes of all lines: EXPANSION times the size for compressed files and Parquet."""
     return sum(
         files.size_bytes * (1 if codec == PLAIN and not is_compressed else EXPANSION)
         for codec, files in counts.items()
@@ -55,9 +55,9 @@ def text_bytes(counts: Mapping[str, FileCounts], *, is_compressed: bool = False)
 
 
 def is_read(spark: SparkSession, lines: DataFrame, path: str) -> bool:
-    """Return whether a frame of files reads a directory: it is, or is below, one of the paths of the read.
+    """Return whether a frame of files reads a directory, because one of its paths is or contains it.
 
-    The directory need not exist. The paths are compared in the JVM: there may be as many as files.
+    The directory need not exist. The JVM compares the paths, because there may be as many paths as files.
     """
     java: Any = spark._jvm
     roots = lines._jdf.queryExecution().analyzed().collectLeaves().head().relation().location().rootPaths()

@@ -11,20 +11,23 @@ from pyspark.sql import functions as f
 from fll_hbase.spark.lines.input_files import OPTIONS
 
 LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
-"""One line: its bytes, its file, the offset in the file of the block that Spark read it from, a number that
-grows from line to line within the block (with gaps), and the modification time of the file."""
+"""Columns of a line: its bytes, its file, its block and position, and the modification time of the file.
+
+The block is the offset in the file from which Spark read. The position is a number that grows from line to
+line within the block, with gaps.
+"""
 
 RUN_BYTES_MAX = 2**28
-"""Lines of one run that are recorded in one call; documents beyond are recorded as by a later call."""
+"""Bytes of one run's lines that are recorded in one call. Further documents are recorded as if sent later."""
 
 _RUN_MEMBERS = "run struct<run string, runId string, startTime bigint>, eventTime string"
-"""The members that identify the run of a line and its start; a line without them is a run of its own."""
+"""The members that identify the run of a line and its start. A line without them counts as its own run."""
 
 _HEAD_MEMBERS = "run struct<run string, startTime bigint>, operations int"
-"""The same members of a document of our own whose operations were replaced by a number."""
+"""The same members of a native document whose operations were replaced by a number."""
 
 _OPERATIONS = '"operations"'
-"""Only a whole name or value in JSON: inside of a longer string, quotes are escaped."""
+"""Text that matches only a whole name or value in JSON, since quotes inside strings are escaped."""
 
 _NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
 VALUE, FILE, BLOCK, POSITION, TIME_MS = "value", "file", "block", "position", "time_ms"
@@ -34,11 +37,11 @@ SIZE = "size"
 KEY, START_MS = "key", "start_ms"
 
 FIRST_LINES = 1_000
-"""Lines that are looked at before all are."""
+"""Lines that are examined before all others."""
 
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Read text files as lines: any path, glob and directory, with those below it, however compressed."""
+    """Read text files as lines: paths, globs and directories with subdirectories, in any compression."""
     # By default Spark also splits at a lone carriage return, which the online path does not.
     text = spark.read.options(**OPTIONS, lineSep="\n").text(list(paths))
     return file_lines(text).withColumn(POSITION, f.monotonically_increasing_id())
@@ -55,7 +58,7 @@ def file_lines(files: DataFrame, *others: Column) -> DataFrame:
     """Return the column `value` of a frame of files as LINE without POSITION, with SIZE and other columns."""
     return files.select(
         f.col("value").cast("binary").alias(VALUE),
-        # Of the text as it was read: of the bytes it would be that of a copy.
+        # Measured on the text as read, since measuring the cast bytes would copy them.
         f.octet_length("value").alias(SIZE),
         f.col("_metadata.file_path").alias(FILE),
         f.col("_metadata.file_block_start").alias(BLOCK),
@@ -65,33 +68,34 @@ def file_lines(files: DataFrame, *others: Column) -> DataFrame:
 
 
 def drop_blank(lines: DataFrame) -> DataFrame:
-    """Return the frame without lines that are empty or have white space only."""
+    """Return the frame without lines that are empty or contain only white space."""
     return lines.where(_has_text())
 
 
 def _has_text() -> Column:
-    # The first byte of nearly every line decides; the regular expression is the slow way.
+    # The first byte decides for nearly every line, which avoids the slow regular expression.
     document = f.substring(f.col(VALUE), 1, 1) == f.lit(b"{")
     return document | f.col(VALUE).cast("string").rlike(_NOT_BLANK)
 
 
 def is_long(bytes_max: int) -> Column:
     """Return a column with whether a line of a frame with SIZE is longer than a document of `bytes_max`."""
-    # A carriage return at the end is not part of the document: the worker judges a line that may have one.
+    # One byte more, because a carriage return at the end is not part of the document. The worker decides
+    # then.
     return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1
 
 
 def is_plain(lines: DataFrame, *, bytes_max: int) -> bool:
-    """Return whether each line of a frame with SIZE is of another run, and none is long.
+    """Return whether each line of a frame with SIZE has a different run, and none is long.
 
-    Reads all lines that are not blank, unless the first ones repeat a run.
+    This reads all lines that are not blank, unless the first ones repeat a run.
     """
     is_long_line = is_long(bytes_max)
     texts = lines.where(is_long_line | _has_text())
-    # What is done with a long line copies it.
+    # Without long lines, since every operation would copy them.
     texts = texts.withColumn(VALUE, f.when(~is_long_line, f.col(VALUE)))
     keys = _with_run(texts).select(KEY, is_long_line.alias("long"))
-    # Most events repeat the run of one shortly before.
+    # Most events repeat the run of a recent event.
     first = [row[KEY] for row in keys.limit(FIRST_LINES).collect()]
     if len(set(first)) < len(first):
         return False
@@ -100,19 +104,19 @@ def is_plain(lines: DataFrame, *, bytes_max: int) -> bool:
 
 
 def spread(lines: DataFrame, *, partitions: int) -> DataFrame:
-    """Return lines that need no order in at least so many partitions, as they were read if that is enough."""
+    """Return lines that need no order in at least `partitions` partitions, without a shuffle if possible."""
     is_enough = lines.rdd.getNumPartitions() >= partitions
     return lines if is_enough else lines.repartition(partitions, FILE, BLOCK, POSITION)
 
 
 def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
-    """Repartition lines so that those of one run are adjacent and in file order; adds KEY and START_MS.
+    """Repartition lines so that all lines of a run are adjacent and in file order; add KEY and START_MS.
 
     Partitions have about equally many runs, sorted by the first start of each.
     """
     # One start for all lines of a run, since sorting by their own times would separate them.
     first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
-    # By time, as references are: runs recorded together are then on few pages of a SQLite file.
+    # Sorted by time, like references, so that runs recorded together are on few pages of a SQLite file.
     return (
         _with_run(lines)
         .repartition(partitions, KEY)
@@ -122,10 +126,11 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
 
 
 def _with_run(lines: DataFrame) -> DataFrame:
-    """Add KEY, which lines of one run share, and START_MS, null where that is unknown."""
-    # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (decision 0014).
+    """Add KEY, which lines of one run share, and START_MS, which is null if unknown."""
+    # With Spark's own expressions, so that lines move from the JVM to Python only to be recorded (decision
+    # 0014).
     parsed = _with_members(lines)
-    # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
+    # Lines of other formats have no run to group by. Each line is its own group, which spreads them evenly.
     run = f.coalesce("members.run.run", "members.run.runId", "head.run.run", f.col(VALUE).cast("string"))
     # Without `try_`, an invalid time in one line would fail the job instead of rejecting the line.
     event_ms = f.unix_millis(f.try_to_timestamp("members.eventTime"))
@@ -134,22 +139,22 @@ def _with_run(lines: DataFrame) -> DataFrame:
 
 
 def _with_members(lines: DataFrame) -> DataFrame:
-    """Add the column `head` with _HEAD_MEMBERS, or where that is not enough `members` with _RUN_MEMBERS.
+    """Add the column `head` with _HEAD_MEMBERS, and if that is not enough, `members` with _RUN_MEMBERS.
 
     Both are null for a line that is not JSON.
     """
     text = f.col(VALUE).cast("string")
-    # Operations are most of a document of our own, and usually its last member: no need to parse them here.
+    # Operations are most of a native document, and usually its last member. They need not be parsed here.
     cut_text = f.concat(f.substring_index(text, _OPERATIONS, 1), f.lit(f"{_OPERATIONS}:0}}"))
     head = f.from_json(f.when(f.contains(text, f.lit(_OPERATIONS)), cut_text), _HEAD_MEMBERS)
-    # Zero only if the text was cut at that member of the document itself; the run may come after it.
+    # 0 means that the text was cut at that member of the document itself. The run may still come after it.
     is_enough = (f.col("head.operations") == 0) & f.col("head.run.run").isNotNull()
     members = f.from_json(f.when(is_enough, None).otherwise(text), _RUN_MEMBERS)
     return lines.withColumn("head", head).withColumn("members", members)
 
 
 def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
-    """Add `line` to rejected lines: their number in the file, from 1. Counts all `lines` of each block."""
+    """Add `line`, the number in the file from 1 on, to rejected lines. Counts all `lines` of each block."""
     blocks = lines.groupBy(FILE, BLOCK).agg(f.count("*").alias("lines"), f.min(POSITION).alias("first"))
     # Spark splits large files into blocks and numbers lines within each: add the lines of earlier blocks.
     earlier = blocks.select(f.col(FILE), f.col(BLOCK).alias("earlier"), f.col("lines").alias("offset"))
@@ -174,7 +179,7 @@ def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     pending: list[pa.RecordBatch] = []
     for batch in (batch for batch in batches if batch.num_rows):
         keys = batch.column(KEY)
-        # The last run of a batch may continue in the next one, so it has to wait.
+        # The last run of a batch has to wait, because it may continue in the next one.
         last_run = keys.index(keys[-1]).as_py()
         continues = bool(pending) and pending[-1].column(KEY)[-1] == keys[-1]
         if not continues or sum(part.nbytes for part in pending) > RUN_BYTES_MAX:

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from fll_hbase.runtime.errors import ConfigurationError
 
 LINES_MIN = 10_000
-"""Lines that a task has read before it compares its share: of fewer, a bad start would be too many."""
+"""Lines that a task reads before it compares its share, so that a bad start does not exceed the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectLimit:
-    """At most `count` rejected lines, or at most the `share` of all lines, from 0 to 1; None is no limit."""
+    """A limit of `count` rejected lines, or of a `share` (0 to 1) of all lines. None means no limit."""
 
     count: int | None = None
     share: float | None = None
 
     def is_exceeded(self, rejected: int, read: int) -> bool:
-        """Return whether `rejected` lines of the `read` ones are too many; exactly the limit is not."""
+        """Return whether `rejected` of `read` lines exceed the limit. Exactly the limit is allowed."""
         if self.count is not None:
             return rejected > self.count
         return self.share is not None and rejected > self.share * read
 
     def is_exceeded_by_task(self, rejected: int, read: int) -> bool:
-        """Return the same for a part of the lines, which may not be like all others where it is small."""
+        """Return the same for a part of the lines, which may not be representative while it is small."""
         return (self.count is not None or read >= LINES_MIN) and self.is_exceeded(rejected, read)
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ def parse_limit(text: str) -> RejectLimit:
     """Parse a number such as `100`, or a share such as `5%`. Raises ConfigurationError."""
     try:
         if text.endswith("%"):
-            # Compared so that NaN is refused, too.
+            # This comparison also refuses NaN.
             if 0 <= (share := float(text[:-1]) / 100) <= 1:
                 return RejectLimit(share=share)
         elif (count := int(text)) >= 0:

@@ -1,6 +1,6 @@
-"""Rejected lines: those that are too long for a worker, and the directory and files of all of them.
+"""Rejected lines: lines that are too long for a worker, and the directory and files of all rejected lines.
 
-The JVM rejects long lines: a line of 60 MB would otherwise be copied by every step.
+The JVM rejects long lines, because every step would copy a line of 60 MB.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, SIZE, VALUE
 from fll_hbase.spark.lines.worker_ingest import REJECTED
 
 SORTED_MAX = 10_000
-"""Rejected lines that are written as one file."""
+"""Most rejected lines that are written as one file."""
 
 
 FIRST_BYTES = 1_000
@@ -25,7 +25,7 @@ FIRST_BYTES = 1_000
 
 
 def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
-    """Return whether a directory is `parent`, or below it; neither has to exist."""
+    """Return whether a directory is `parent` or below it. Neither has to exist."""
     directory, other = _qualify(spark, path), _qualify(spark, parent)
     return directory == other or _is_below(directory, other)
 
@@ -38,7 +38,7 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
     """Replace the output in the directory by the `count` rejected lines of outcomes."""
     with directory.replacing() as url:
-        # Numbering counts the lines of every block, which would read all input again for nothing.
+        # Only with rejects, because numbering counts the lines of every block and reads all input again.
         if count:
             rejected = line_frames.with_line_numbers(rejected_lines(outcomes), lines)
             _append_lines(rejected, url, count)
@@ -58,7 +58,7 @@ def _append_lines(rejected: DataFrame, path: str, count: int) -> None:
 
 
 def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") -> tuple[Column, Column]:
-    """Return bytes as text, and in base64 where they are not UTF-8."""
+    """Return bytes as text, and in base64 if they are not UTF-8."""
     text = raw.cast("string")
     # `format_string` replaces invalid bytes, in Spark 3.5 as in 4, which alone has `is_valid_utf8`.
     replaced = f.format_string("%s", text).cast("binary")
@@ -80,8 +80,8 @@ def _split_uri(uri: str) -> tuple[str, str]:
 
 
 def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
-    """Return whether a file is below, and not itself, a directory. Both are pairs as `_split_uri` returns."""
-    # With the slash, or `/data/rejects-old` would be below `/data/rejects`.
+    """Return whether a file is below a directory, and not the directory itself. Takes `_split_uri` pairs."""
+    # With the slash, so that `/data/rejects-old` is not below `/data/rejects`.
     return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
 
 
@@ -98,7 +98,7 @@ def long_lines(lines: DataFrame, *, bytes_max: int) -> DataFrame:
 
 
 def refused_outcomes(lines: DataFrame, value: Column, fault: Column) -> DataFrame:
-    """Return lines that no worker gets as rejected OUTCOMES, with the value to show and the fault."""
+    """Return lines that are not sent to workers as rejected OUTCOMES, with the shown value and the fault."""
     return lines.select(
         f.lit(REJECTED).alias("outcome"),
         f.lit(1).cast("bigint").alias("count"),

@@ -32,22 +32,22 @@ OUTCOMES = (
     "outcome string, count bigint, value binary, file string, block bigint, position bigint,"
     " faults array<string>"
 )
-"""The number of lines with an outcome; a rejected line has a row of its own, with the line and its errors."""
+"""Columns of outcomes: an outcome and its number of lines. A rejected line has its own row, with errors."""
 
 REJECTED = "rejected"
-"""Beside the values of RecordOutcome."""
+"""An outcome in addition to the values of RecordOutcome."""
 
 GC_THRESHOLDS = 100_000, 20, 20
-"""Runs come by the thousand and have no reference cycles: Python's default took a sixth of a load."""
+"""Runs come by the thousand, without reference cycles. Python's defaults took a sixth of a load."""
 
 RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
-"""Half a minute of waits, beside the timeouts of the store, then the task fails, and Spark runs it again."""
+"""Half a minute of waits, plus the timeouts of the store. Then the task fails, and Spark repeats it."""
 
 EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
-"""Rejected lines of a task with equal faults that are written, and different faults that are counted."""
+"""Most written lines of a task with equal faults, and most different faults that are counted."""
 
 EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
-"""Rejected lines in the error of a job that ends early, and how much of them."""
+"""Rejected lines in the error of a job that ends early, and how much of each and of all is shown."""
 
 _FIELDS = pa.schema(
     [
@@ -64,9 +64,10 @@ _FIELDS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The store that lines are recorded in, the namespace of documents without one, the limit of rejects.
+    """The store to record in, the namespace of documents without one, and the limit of rejects.
 
-    With `take_over`, runs replace those of other programs with the same id, else such lines are rejected.
+    With `take_over`, a run replaces a run of another program with the same id. Without it, its line is
+    rejected.
     """
 
     settings: Settings
@@ -78,9 +79,9 @@ class Target:
 def ingest_lines(lines: DataFrame, target: Target, *, counts_faults: bool = False) -> DataFrame:
     """Return a lazy frame of OUTCOMES of lines, which are recorded when it is computed.
 
-    They are grouped by `group_by_run`, unless each is of another run. Persist the frame: each time that it
-    is computed, the lines are recorded again. With `counts_faults`, for lines that can be read again, many
-    with equal errors are one row, as `counted_faults` makes it.
+    The lines come from `group_by_run`, unless each has a different run. Persist the frame, because each
+    computation records the lines again. With `counts_faults`, for lines that can be read again,
+    `counted_faults` combines lines with equal errors.
     """
     is_grouped = KEY in lines.columns
     work = partial(_ingest_runs, target=target, is_grouped=is_grouped, counts_faults=counts_faults)
@@ -110,8 +111,8 @@ class _Worker:
 
 @lru_cache(maxsize=1)
 def _worker(settings: Settings) -> _Worker:
-    """Return the store, opened once per process, so that all its tasks share its caches."""
-    # Set here, because only processes that record need it.
+    """Return the store, opened once per process, so that all tasks of the process share its caches."""
+    # Set here, because only processes that record need these thresholds.
     gc.set_threshold(*GC_THRESHOLDS)
     store = open_store(settings)
     rules = name_rules.parse_rules(settings.name_rules, settings.namespace_rules)
@@ -122,16 +123,16 @@ def _ingest_runs(
     batches: Iterator[pa.RecordBatch], *, target: Target, is_grouped: bool, counts_faults: bool
 ) -> Iterator[pa.RecordBatch]:
     """Record, on a worker, batches of lines, each run in one call if lines are grouped; yield OUTCOMES."""
-    # The store recognises documents that are sent again by the documents of the same call: a run is one call.
+    # One call for all lines of a run, because the store recognises repeated documents within one call.
     outcomes = ingest_batches(batch_by_run(batches) if is_grouped else batches, target=target)
     return counted_faults(outcomes) if counts_faults else outcomes
 
 
 def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of OUTCOMES in which lines with equal faults, beyond EQUAL_FAULTS, are one row, the last.
+    """Yield batches of OUTCOMES in which lines with equal faults beyond EQUAL_FAULTS are one row, at the end.
 
-    Its `count` is that of these lines, and it has the place of the first of them, without its value. Of more
-    than FAULTS_MAX different faults every line has a row.
+    The row counts these lines in `count`, and has the place of the first one, without its value.
+    After FAULTS_MAX different faults, each line with a new fault has its own row.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     rest: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -145,7 +146,7 @@ def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def _is_counted(
     row: dict[str, Any], seen: Counter[tuple[str, ...]], rest: dict[tuple[str, ...], dict[str, Any]]
 ) -> bool:
-    """Return whether a row of OUTCOMES is only counted in `rest`; counts it in `seen`, by its faults."""
+    """Count a row of OUTCOMES in `seen` by its faults; return whether it is only counted in `rest`."""
     faults = tuple(row["faults"] or ())
     if row["outcome"] != REJECTED or (faults not in seen and len(seen) >= FAULTS_MAX):
         return False
@@ -160,9 +161,9 @@ def _is_counted(
 
 
 def ingest_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
-    """Record batches of LINE in this process, one call of the store each; yields batches of OUTCOMES.
+    """Record batches of LINE in this process, one call of the store each; yield batches of OUTCOMES.
 
-    Raises StoreUnavailable after the retries: then any of the lines may be stored. Raises TooManyRejects
+    Raises StoreUnavailable after the retries, and then any of the lines may be stored. Raises TooManyRejects
     with the first rejected lines of a batch.
     """
     worker = _worker(target.settings)
@@ -194,7 +195,7 @@ def _too_many(
 def _ingest(
     worker: _Worker, lines: Sequence[tuple[bytes, int]], target: Target
 ) -> list[RecordResult | LineageError]:
-    # Reading is retried, too: documents with SQL read the catalogue.
+    # Reading is retried too, since documents with SQL read the catalogue.
     documents = [_read(worker.reader, line, time_ms, target) for line, time_ms in lines]
     return ingest(worker.store, documents, take_over=target.take_over)
 

@@ -1,4 +1,4 @@
-"""Spark's connector for Kafka, which has to be of the same version of Spark and of Scala."""
+"""Spark's connector for Kafka, whose version must match Spark and Scala."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<spark>\d+\.\d+\.\d+).*\.
 
 
 def connector_package(jars: Iterable[str]) -> str:
-    """Return the Maven coordinates of the connector for the Spark with these names of jars, "" without Spark.
+    """Return the Maven coordinates of the connector for a Spark with these jars, or "" without Spark.
 
     Vendors append to the version: their Spark 3.5.1-amzn-0 works with the connector of 3.5.1.
     """
@@ -23,7 +23,7 @@ def connector_package(jars: Iterable[str]) -> str:
 
 
 def installed_jars() -> list[str]:
-    """Return the sorted file names of the jars of Spark, in SPARK_HOME or else in PySpark; [] without any."""
+    """Return the sorted file names of Spark's jars, in SPARK_HOME or else in PySpark, or [] without Spark."""
     pyspark = find_spec("pyspark")
     homes = [os.environ.get("SPARK_HOME", ""), *(pyspark.submodule_search_locations or () if pyspark else ())]
     home = next((home for home in homes if home), "")
@@ -32,7 +32,7 @@ def installed_jars() -> list[str]:
 
 
 def missing_packages(packages: tuple[str, ...], jars: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the connector as a package, if neither packages nor jars nor the installed Spark have it."""
+    """Return the connector as a package, unless packages, jars or the installed Spark have it."""
     installed = installed_jars()
     names = [*packages, *(Path(jar).name for jar in jars), *installed]
     package = connector_package(installed)
@@ -40,6 +40,6 @@ def missing_packages(packages: tuple[str, ...], jars: tuple[str, ...]) -> tuple[
 
 
 def connector_advice() -> str:
-    """Return advice to add to an error about a missing connector, "" if the version of Spark is not known."""
+    """Return advice for an error about a missing connector, or "" if the version of Spark is unknown."""
     package = connector_package(installed_jars())
     return f"; add the connector with --package {package}" if package else ""

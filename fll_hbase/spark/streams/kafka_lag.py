@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PARTITIONS_MAX = 20
-"""Partitions that a report lists, those with the greatest lag."""
+"""Most partitions that a report lists, beginning with the greatest lag."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLag:
-    """Messages behind the end of the topics, in all and by `topic/partition` for those furthest behind."""
+    """Messages that are not read yet: the total, and by `topic/partition` for the greatest lags."""
 
     total: int
     partitions: Mapping[str, int] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class ConsumerLag:
 
 
 def parse_lag(progress: Mapping[str, Any]) -> ConsumerLag | None:
-    """Return the lag after a batch from Spark's progress of it, or None for sources without offsets."""
+    """Return the lag after a batch from Spark's progress, or None for sources without offsets."""
     source: Mapping[str, Any] = next(iter(progress.get("sources", ())), {})
     ends, latest = (_parse_offsets(source.get(name)) for name in ("endOffset", "latestOffset"))
     if not ends:
@@ -35,7 +35,7 @@ def parse_lag(progress: Mapping[str, Any]) -> ConsumerLag | None:
 
 
 def _parse_offsets(offsets: Any) -> dict[str, int]:
-    """Return offsets by `topic/partition`, from text or values, or none of a source that is not Kafka."""
+    """Return offsets by `topic/partition` from text or values, or {} for a source other than Kafka."""
     topics = json.loads(offsets) if isinstance(offsets, str) else offsets
     if not isinstance(topics, Mapping) or not all(isinstance(value, Mapping) for value in topics.values()):
         return {}

@@ -1,4 +1,4 @@
-"""Messages of Kafka as columns: their document, why it cannot be read, and what identifies them."""
+"""Messages of Kafka as columns: their document, their fault, and their identity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_AVRO = (
 
 
 def has_wire_format(value: Column) -> Column:
-    """Return the condition that a value begins as in Confluent's wire format, which no JSON does."""
+    """Return the condition that a value begins like Confluent's wire format, unlike any JSON."""
     return (f.substring(value, 1, 1) == f.lit(b"\x00")) & (f.octet_length(value) >= HEADER_BYTES)
 
 
@@ -40,7 +40,7 @@ def document(value: Column, value_format: ValueFormat) -> Column:
 
 
 def fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
-    """Return why a value cannot be a document; null if absent, or if only its reader can judge."""
+    """Return a column with why a value cannot be a document, or null if it may be one or is absent."""
     header = HEADER_BYTES if value_format is ValueFormat.CONFLUENT_JSON else 0
     size = f.octet_length(value)
     too_large = f.format_string(
@@ -50,7 +50,7 @@ def fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
 
 
 def _format_fault(value: Column, value_format: ValueFormat) -> Column:
-    """Return a column with why the bytes of a value do not fit the expected format; null if they do."""
+    """Return a column with why the bytes of a value do not match the expected format, or null if they do."""
     is_wire = has_wire_format(value)
     if value_format is not ValueFormat.CONFLUENT_JSON:
         advice = f"if it is JSON Schema, start with --value-format confluent-json; {_NO_AVRO}"

@@ -12,7 +12,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopFlag:
-    """Whether to stop after the current batch. Threads and signal handlers may share it."""
+    """A flag to stop after the current batch. Threads and signal handlers may share it."""
 
     def __init__(self) -> None:
         self._event = Event()
@@ -23,7 +23,7 @@ class StopFlag:
         return self._event.is_set()
 
     def set(self) -> None:
-        """Ask for the end after the current batch. It cannot be taken back."""
+        """Request the end after the current batch, irrevocably."""
         self._event.set()
 
 
@@ -31,12 +31,12 @@ class StopFlag:
 def stop_on_signals(stop: StopFlag) -> Iterator[None]:
     """Return a context in which the first SIGTERM or SIGINT sets the flag.
 
-    A second one of the same signal has the effect of the previous handler. Restores the previous handlers at
-    the end. Raises ValueError outside the main thread, which alone may set handlers.
+    A second signal of the same kind goes to the previous handler. The previous handlers are restored at the
+    end. Raises ValueError outside the main thread, because only the main thread may set handlers.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
-        """Set the flag, and put the previous handler of the signal back."""
+        """Set the flag and restore the previous handler of the signal."""
         # A second Ctrl-C then interrupts at once.
         signal.signal(number, previous[signal.Signals(number)])
         stop.set()

@@ -1,9 +1,9 @@
 """Identity of a stream: the store, source and rejects directory that a checkpoint belongs to.
 
-Spark's checkpoint has positions in a source, but not its name: with another store or source a stream would
-continue there, and lose everything before. So a file in the checkpoint names what it belongs to, and each
-start compares it. The marker of the rejects directory (see output_directory) names the checkpoint, because
-two checkpoints number their batches alike and would replace the rejected lines of one another.
+Spark's checkpoint has positions in a source, but not the name of the source. With another store or source, a
+stream would continue at these positions, and lose everything before. Therefore a file in the checkpoint names
+its stream, and each start compares it. The marker of the rejects directory (see output_directory) names the
+checkpoint, because two checkpoints number their batches alike and would replace each other's rejected lines.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 
 IDENTITY_FILE = "fll-stream.json"
-"""Spark looks at no other names in a checkpoint than its own."""
+"""Name of the file in a checkpoint. Spark ignores names there that are not its own."""
 
 _SPARK_NAMES = frozenset({"metadata", "offsets", "commits", "sources", "state"})
 _CREDENTIALS = re.compile(r"//[^/@]*@")
 
 _MEMBERS = ("store", "source", "ending", "rejects", "checkpoint")
-"""What has to be the same at each start, in the order in which differences are reported."""
+"""Members that must be the same at each start, in the order in which differences are reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamIdentity:
     """The stream that a checkpoint belongs to, without credentials; paths are qualified.
 
-    `begun` is the time of the first start: a new checkpoint in the same place is another one.
+    `begun` is the time of the first start, which distinguishes a new checkpoint in the same place.
     """
 
     store: str
@@ -50,10 +50,10 @@ class StreamIdentity:
 
 
 def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -> StreamIdentity:
-    """Compare the identity with the one stored at the path; write it there if there is none.
+    """Compare the identity with the one stored at the path, or store it there if there is none.
 
-    Returns it with the time of the first start. Raises ConfigurationError with both values if they differ,
-    and for a directory with other files.
+    Return the identity with the time of the first start. Raises ConfigurationError with both values if the
+    identities differ, and for a directory with other files.
     """
     public = {name: _CREDENTIALS.sub("//", value) for name, value in asdict(identity).items()}
     wanted = StreamIdentity(**public)
@@ -61,7 +61,7 @@ def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -
         directory = HadoopDirectory(spark, path)
         _refuse_foreign_names(directory, path)
         stored = _read(directory, path)
-        # Before the first batch, nothing depends on what a start with mistyped options wrote.
+        # Before the first batch, nothing depends on the identity, which mistyped options may have written.
         if stored is not None and next(directory.names("offsets"), None) is not None:
             _compare(stored, wanted, path)
         begun = stored.begun if stored else datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -99,7 +99,7 @@ def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
 def _read(directory: HadoopDirectory, path: str) -> StreamIdentity | None:
     """Return the identity in a checkpoint, or None without one.
 
-    Raises ConfigurationError if it is damaged.
+    Raises ConfigurationError if the identity is damaged.
     """
     if not directory.exists(IDENTITY_FILE):
         return None

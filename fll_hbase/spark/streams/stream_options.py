@@ -18,14 +18,14 @@ KAFKA = "kafka://"
 FORM = f"{KAFKA}host:port[,host:port]/topic[,topic]"
 FILES_MAX, OFFSETS_MAX = 100, 100_000
 FILE_AGE_MAX = "36500d"
-"""By default Spark ignores files a week older than the newest one it has seen: lines would be lost."""
+"""Greatest age of files. By default Spark would ignore, and lose, files a week older than the newest."""
 
 EARLIEST, LATEST = "earliest", "latest"
 _OFFSETS = '{"topic": {"0": 12, "1": -1}}'
 _LATEST_OFFSET, _EARLIEST_OFFSET = -1, -2
 
 CLIENT_PREFIX = "kafka."
-"""Options with this prefix are those of Kafka's own client, of which each version has others."""
+"""Prefix of options of Kafka's own client, whose names differ between versions."""
 
 _FOLDER_OPTIONS = (
     "cleanSource",
@@ -55,7 +55,7 @@ _KAFKA_OPTIONS = (
     "minOffsetsPerTrigger",
     "minPartitions",
 )
-"""Options that Spark documents for streams of text files and of Kafka, without those of the next table."""
+"""Options that Spark documents for streams of text files and of Kafka, except those in the next table."""
 
 _SET_BY = {
     "path": "SOURCE",
@@ -73,7 +73,7 @@ _SET_BY = {
     "endingTimestamp": "--ending",
     "endingOffsetsByTimestamp": "--ending",
 }
-"""Options of Spark that have an option or argument of our command."""
+"""Options of Spark for which our command has its own option or argument."""
 
 
 class ValueFormat(Enum):
@@ -86,7 +86,7 @@ class ValueFormat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FolderOptions:
-    """NDJSON files moved into a folder, oldest first, at most `files_max` a batch; None means the default."""
+    """NDJSON files moved into a folder, oldest first, at most `files_max` (None: the default) a batch."""
 
     path: str
     files_max: int | None = None
@@ -94,7 +94,7 @@ class FolderOptions:
 
     def reader_options(self) -> dict[str, str]:
         """Return the options of Spark's reader."""
-        # Spark refuses both bounds.
+        # Spark refuses both bounds together.
         files_max = self.files_max or (None if "maxBytesPerTrigger" in self.extra else FILES_MAX)
         bounds = {"maxFilesPerTrigger": str(files_max)} if files_max else {}
         return {"lineSep": "\n", "maxFileAge": FILE_AGE_MAX, **bounds, **self.extra, "path": self.path}
@@ -104,8 +104,8 @@ class FolderOptions:
 class KafkaOptions:
     """Messages of Kafka topics, at most `offsets_max` a batch, from `starting` up to `ending` (excluded).
 
-    Either `topics` or `topic_pattern` is empty. Positions are those of `parse_position`; an empty `ending` is
-    no end.
+    Either `topics` or `topic_pattern` is empty. Positions have the forms of `parse_position`, and an empty
+    `ending` means that the stream does not end.
     """
 
     servers: str
@@ -119,17 +119,17 @@ class KafkaOptions:
 
     @property
     def name(self) -> str:
-        """Return servers and topics in one form, whichever order they are in."""
+        """Return servers and topics in a form that does not depend on their order."""
         servers, topics = (",".join(sorted(names.split(","))) for names in (self.servers, self.topics))
         return f"{KAFKA}{servers}/{self.topic_pattern and '~'}{self.topic_pattern}{topics}"
 
     def client_options(self) -> dict[str, str]:
-        """Return the servers, and those of `extra` that are options of Kafka's client, such as security."""
+        """Return the servers, and the options in `extra` for Kafka's client, such as security."""
         client = {name: value for name, value in self.extra.items() if name.startswith(CLIENT_PREFIX)}
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader. Those of this class win over `extra`."""
+        """Return the options of Spark's reader. Members of this class have priority over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )
@@ -137,7 +137,7 @@ class KafkaOptions:
         return {**self.extra, **self.client_options(), **topics, **bounds, **_starting_options(self.starting)}
 
     def reads_topic(self, topic: str) -> bool:
-        """Return whether a topic is read: it is listed, or the whole name matches the pattern."""
+        """Return whether a topic is listed, or its whole name matches the pattern."""
         if not self.topic_pattern:
             return topic in self.topics.split(",")
         return re.fullmatch(self.topic_pattern, topic) is not None
@@ -148,7 +148,7 @@ SourceOptions = FolderOptions | KafkaOptions
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterTopic:
-    """A topic that rejected messages are sent to, and the options of the client that sends them."""
+    """A topic for rejected messages, and the options of the client that sends them."""
 
     topic: str
     client_options: Mapping[str, str]
@@ -162,9 +162,10 @@ def parse_source(
     extra: Mapping[str, str] | None = None,
     **kafka: Any,
 ) -> SourceOptions:
-    """Parse `kafka://host:port[,host:port]/topic[,topic]` or the path of a folder; None means the default.
+    """Parse `kafka://host:port[,host:port]/topic[,topic]` or the path of a folder.
 
-    With a pattern, the URL has no topics. `kafka` are members of KafkaOptions. Raises ConfigurationError.
+    None means the default. With a pattern, the URL has no topics. `kafka` are members of KafkaOptions. Raises
+    ConfigurationError.
     """
     given = {name: value for name, value in kafka.items() if value is not None}
     if not source.startswith(KAFKA):
@@ -200,7 +201,7 @@ def parse_dead_letter(url: str, source: SourceOptions) -> DeadLetterTopic:
         raise ConfigurationError(f"--dead-letter should be {KAFKA}host:port[,host:port]/topic, not {url!r}")
     if not isinstance(source, KafkaOptions):
         return DeadLetterTopic(topic, {"kafka.bootstrap.servers": servers})
-    # Whatever the servers: the same cluster may have several names, and the loop would have no end.
+    # The servers do not matter: a cluster may have several names, and the stream would read its own rejects.
     if source.reads_topic(topic):
         raise ConfigurationError(
             f"--dead-letter {url!r} is a topic that the stream reads, and would never end: use another one"
@@ -212,7 +213,7 @@ def _parse_url(url: str) -> tuple[str, str]:
     """Return servers and topics, which may be empty. Raises ConfigurationError."""
     servers, _, topics = url.removeprefix(KAFKA).partition("/")
     if "@" in url:
-        # Not repeated in the error, which is logged.
+        # Do not repeat the password in the error, which is logged.
         raise ConfigurationError(
             "a Kafka URL has no user or password: use --option kafka.sasl.jaas.config=... and its companions"
         )
@@ -222,7 +223,7 @@ def _parse_url(url: str) -> tuple[str, str]:
 
 
 def _check_pattern(pattern: str) -> None:
-    """Raise ConfigurationError if a pattern is no regular expression of Python; "" is one."""
+    """Raise ConfigurationError if a pattern is not a valid regular expression in Python, unlike ""."""
     try:
         re.compile(pattern)
     except re.error as error:
@@ -259,7 +260,7 @@ def canonical_options(
 
 
 def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
-    """Return the error text for an unknown option, with all valid names, and the closest one if any is."""
+    """Return the error text for an unknown option, with all valid names and the closest one, if any."""
     close = get_close_matches(name.lower(), spelling, n=1)
     advice = f" did you mean {spelling[close[0]]}?" if close else ""
     client = f", and options of Kafka's client as {open_prefix}NAME" if open_prefix else ""
@@ -269,7 +270,7 @@ def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
 def parse_position(text: str, *, now_ms: int) -> str:
     """Parse a position in topics: `earliest`, `latest`, a time, or offsets by topic and partition as JSON.
 
-    Returns the same words, milliseconds since 1970, or JSON with sorted members. Raises ValueError.
+    Return the same words, milliseconds since 1970, or JSON with sorted members. Raises ValueError.
     """
     if text in (EARLIEST, LATEST):
         return text
@@ -284,7 +285,7 @@ def parse_position(text: str, *, now_ms: int) -> str:
 
 
 def offsets_of(position: str) -> dict[str, dict[str, int]]:
-    """Return the offsets by topic and partition of a position of `parse_position`, {} for its other forms."""
+    """Return the offsets by topic and partition of a parsed position, or {} for its other forms."""
     offsets: dict[str, dict[str, int]] = json.loads(position) if position.startswith("{") else {}
     return offsets
 

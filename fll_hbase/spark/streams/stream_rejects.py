@@ -1,4 +1,4 @@
-"""Rejected lines of a stream: a directory of its own for each batch, the limit, and the dead letters."""
+"""Rejected lines of a stream: a directory for each batch, the limit, and the dead letters."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ BATCH = "batch="
 """Prefix of the directory of a batch, which Spark reads as a partition column `batch`."""
 
 FILE_LINES = 100_000
-"""Rejected lines of one file."""
+"""Most rejected lines of one file."""
 
 
 BATCH_LINES_MIN = 1_000
-"""A share is one of at least so many lines: otherwise a rejected line of a small batch would end it."""
+"""Least number of lines for a share, so that one rejected line of a small batch does not end the stream."""
 
 EXAMPLES, EXAMPLE_CHARACTERS = 3, 300
-"""Rejected lines in the error of a stream that ends, and how much of each."""
+"""Rejected lines in the error of a stream that ends, and most characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The limit of rejected lines of a batch, and the topic that they are sent to beside the directory."""
+    """The limit of rejected lines of a batch, and the topic that gets them in addition to the directory."""
 
     limit: RejectLimit = NO_LIMIT
     dead_letter: DeadLetterTopic | None = None
@@ -56,7 +56,7 @@ class Rejection:
 class BatchRejects:
     """The directory of rejected lines of one checkpoint.
 
-    Raises ConfigurationError if it belongs to another one, or has files that no stream wrote.
+    Raises ConfigurationError if it belongs to another checkpoint, or has files that no stream wrote.
     """
 
     def __init__(self, spark: SparkSession, path: str, checkpoint: str) -> None:
@@ -67,7 +67,7 @@ class BatchRejects:
         claim(spark, path, self._owner, parts=BATCH)
 
     def replace(self, number: int, rejected: DataFrame | None, *, count: int = 0) -> None:
-        """Replace what an earlier attempt at a batch rejected by `count` located lines, or by none."""
+        """Replace the rejected lines of an earlier attempt at a batch by `count` located lines, or none."""
         name = f"{BATCH}{number}"
         if rejected is None and not HadoopDirectory(self._spark, self._path).exists(name):
             return
@@ -82,7 +82,7 @@ class BatchRejects:
 
 
 def _columns(rejected: DataFrame) -> list[Column]:
-    """Return the columns of the written lines; key and headers only if the lines are messages."""
+    """Return the columns of the written lines, with key and headers only if the lines are messages."""
     columns = [f.col("file"), f.col("line")]
     if MESSAGE_KEY in rejected.columns:
         columns += [*text_columns(f.col(MESSAGE_KEY), "key", "keyBytes"), _header_texts().alias(HEADERS)]
@@ -90,7 +90,7 @@ def _columns(rejected: DataFrame) -> list[Column]:
 
 
 def _header_texts() -> Column:
-    """Return a column with the headers of a message, their values as text, or base64 if not UTF-8."""
+    """Return a column with the headers of a message, with values as text, or as base64 if not UTF-8."""
     return f.transform(
         HEADERS, lambda header: f.struct(header["key"].alias("key"), *text_columns(header["value"]))
     )

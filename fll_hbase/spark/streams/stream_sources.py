@@ -37,7 +37,7 @@ class FolderSource:
     bytes_max: int
 
     def load(self, spark: SparkSession) -> DataFrame:
-        """Open the folder. Raises ConfigurationError, also where it does not exist."""
+        """Open the folder. Raises ConfigurationError, also if it does not exist."""
         return line_frames.file_lines(_load(spark, "text", self.options.reader_options()))
 
     def name(self, spark: SparkSession) -> str:
@@ -46,7 +46,7 @@ class FolderSource:
 
     @property
     def ending(self) -> str:
-        """Return "": a folder has no end."""
+        """Return "", since a folder has no end."""
         return ""
 
     def reads(self, spark: SparkSession, path: str) -> bool:
@@ -54,7 +54,7 @@ class FolderSource:
         return is_subdirectory(spark, path, self.options.path)
 
     def check_first(self, batch: DataFrame) -> None:
-        """Accept any batch: each line is judged by itself."""
+        """Accept any batch, since each line is checked by itself."""
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """Return the lines of a batch with their positions, without those above the size limit."""
@@ -70,7 +70,7 @@ class FolderSource:
 
     def _positioned(self, batch: DataFrame) -> DataFrame:
         """Return a batch with POSITION added, which grows from line to line."""
-        # Not in `load`: Spark refuses monotonically_increasing_id() on a streaming frame.
+        # Not in `load`, because Spark refuses monotonically_increasing_id() on a streaming frame.
         return batch.withColumn(POSITION, f.monotonically_increasing_id())
 
 
@@ -85,14 +85,14 @@ class KafkaSource:
     bytes_max: int
 
     def load(self, spark: SparkSession) -> DataFrame:
-        """Subscribe to the topics. Raises ConfigurationError, also where the Kafka connector is missing."""
+        """Subscribe to the topics. Raises ConfigurationError, also if the Kafka connector is missing."""
         messages = _load(spark, "kafka", self.options.reader_options())
         return messages.where(kafka_messages.is_read(self.options)).select(
             f.col("value").alias(MESSAGE),
             f.col("key").alias(MESSAGE_KEY),
             HEADERS,
             f.concat_ws("/", "topic", "partition").alias(FILE),
-            # Offsets already are positions within the partition: there are no blocks.
+            # Offsets are already positions within the partition, so there are no blocks.
             f.lit(0).cast("bigint").alias(BLOCK),
             f.col("offset").alias(POSITION),
             f.unix_millis("timestamp").alias(TIME_MS),
@@ -104,7 +104,7 @@ class KafkaSource:
 
     @property
     def ending(self) -> str:
-        """Return the end in the form of `parse_position`; "" is no end."""
+        """Return the end in the form of `parse_position`, or "" without an end."""
         return self.options.ending
 
     def reads(self, spark: SparkSession, path: str) -> bool:
@@ -112,7 +112,7 @@ class KafkaSource:
         return False
 
     def check_first(self, batch: DataFrame) -> None:
-        """Raise LineageError for messages of a schema registry without a word about them in the options."""
+        """Raise LineageError for messages of a schema registry unless the options declare that format."""
         if self.options.value_format is not ValueFormat.DETECT:
             return
         wire = batch.where(kafka_messages.has_wire_format(f.col(MESSAGE)))
@@ -126,30 +126,30 @@ class KafkaSource:
             )
 
     def lines(self, batch: DataFrame) -> DataFrame:
-        """Return the documents of a batch's messages without fault as LINE; offsets are the positions."""
+        """Return the documents of a batch's messages without fault as LINE, with offsets as positions."""
         value = kafka_messages.document(f.col(MESSAGE), self.options.value_format)
         readable = batch.where(self._fault().isNull())
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
 
     def refused_lines(self, batch: DataFrame) -> DataFrame:
-        """Return messages in another format, or above the size limit with their first bytes."""
+        """Return messages in another format or above the size limit, with their first bytes, as OUTCOMES."""
         is_large = f.octet_length(MESSAGE) > self.bytes_max
         shown = f.when(is_large, f.substring(MESSAGE, 1, FIRST_BYTES))
         refused = batch.where(self._fault().isNotNull())
         return refused_outcomes(refused, shown.otherwise(f.col(MESSAGE)), self._fault())
 
     def located(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
-        """Add the offset as line, key and headers, and the value as it was sent unless that is too large."""
+        """Add the offset as line, key and headers, and the value as sent unless it is too large."""
         is_small = f.octet_length(MESSAGE) <= self.bytes_max
         details = batch.select(
             FILE, POSITION, MESSAGE_KEY, HEADERS, f.when(is_small, f.col(MESSAGE)).alias(MESSAGE)
         )
-        # Reads the batch again, which costs less than to carry all keys and headers along.
+        # Reading the batch again takes less time than carrying all keys and headers along.
         joined = rejected.join(details, [FILE, POSITION], "left")
         return joined.withColumn("line", f.col(POSITION))
 
     def _fault(self) -> Column:
-        """Return a column with why a message cannot be a document; null if it can."""
+        """Return a column with why a message cannot be a document, or null if it can."""
         return kafka_messages.fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
 
 

@@ -42,7 +42,8 @@ Example:
 def check(*, server: str | None, namespace: str | None, spool: Path | None) -> None:
     """Check the settings, the spool, the server and its token, and Spark with a write that is recorded.
 
-    The write is that of a job `fll capture check`, to a temporary directory. Exits with 1 if any part fails.
+    The write belongs to a job `fll capture check`, and goes to a temporary directory. The exit code is 1 if
+    any part fails.
     """
     arguments = {
         "capture_url": server,
@@ -71,7 +72,7 @@ def _check_spool(settings: CaptureSettings) -> bool:
 
 
 def _check_server(settings: CaptureSettings) -> bool:
-    """Send no events to the server and print whether it accepts them; return that."""
+    """Send an empty list of events to the server; print and return whether the server accepts it."""
     try:
         with closing(HttpSession(settings.url, **_waits(), token=settings.token)) as session:
             session.record_events([])
@@ -82,7 +83,7 @@ def _check_server(settings: CaptureSettings) -> bool:
 
 
 def _check_spark(settings: CaptureSettings) -> bool:
-    """Run the small job in its own process, report on it, and check what the server recorded of it."""
+    """Run the small job in its own process, report on it, and check its recorded lineage."""
     with tempfile.TemporaryDirectory(prefix="fll-capture-") as directory:
         environment = {
             **os.environ,
@@ -114,7 +115,7 @@ def _check_spark(settings: CaptureSettings) -> bool:
 
 
 def _check_lineage(settings: CaptureSettings, directory: str) -> bool:
-    """Ask for the lineage of the write."""
+    """Print and return whether the server has the lineage of the write."""
     try:
         with closing(HttpClient(settings.url, **_waits(), token=settings.token)) as client:
             answer = client.lineage("file", f"{directory}/target", direction="backward")
@@ -131,7 +132,7 @@ def _waits() -> dict[str, float]:
 
 
 def _last_line(text: str) -> str:
-    """Return the last line of a text without blank lines at its end; a phrase if there is none."""
+    """Return the last line of a text that is not blank, or a phrase if there is none."""
     return (text.strip().splitlines() or ["no reason was given"])[-1]
 
 

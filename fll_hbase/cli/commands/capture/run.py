@@ -32,7 +32,7 @@ Examples:
 def run(*, server: str | None, namespace: str | None, spool: Path | None, command: tuple[str, ...]) -> None:
     """Run COMMAND, a Python program or any other that starts one, and capture its Spark sessions.
 
-    This process becomes that of COMMAND, whose output, signals and exit code are its own. In spark-submit it
+    COMMAND replaces this process, so output, signals and exit code are its own. With spark-submit, capture
     works in client mode, where the driver runs on this machine.
     """
     settings = {

@@ -41,7 +41,7 @@ def send(*, directory: Path | None, server: str | None) -> None:
     path = directory or Path(settings.capture_spool or default_spool())
     spool = open_plan_spool(path, create=False)
     deliveries: dict[Path, PlanDelivery] = {}
-    # Of one destination after the other, since each has a client of its own.
+    # One destination after the other, because each needs its own client.
     for destination in [None] if server else spool.destinations():
         url = server or str(destination)
         with closing(

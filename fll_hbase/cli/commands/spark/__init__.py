@@ -21,5 +21,5 @@ Examples:
 def spark() -> None:
     """Run jobs on Spark: on all cores of this machine, or under spark-submit on a cluster.
 
-    They need PySpark, which is the extra `spark`, and a JDK.
+    The jobs need PySpark, which is the extra `spark`, and a JDK.
     """

@@ -26,7 +26,7 @@ def check(*, repair: bool, settings: Settings, launch: common.LaunchOptions) -> 
     inconsistency. The exit code is 1 if something is wrong and was not repaired. Safe while writers run.
     """
     with common.spark_job("check", settings, launch, any_release=True) as spark:
-        # PySpark is an extra: imported at the top, it would be needed for every `fll` command.
+        # Imported here, because PySpark is an extra that other `fll` commands do not need.
         from fll_hbase.spark.jobs import check as job
 
         report = job.check(spark, settings, repair=repair)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STORE_CHECK_MS, STORE_CHECK_SECONDS = 3_000, 10.0
-"""Of one call to the store before Spark starts, and of all of them: also where a name is not resolved."""
+"""Timeouts before Spark starts: of one call to the store, and of all calls with the resolution of names."""
 
-# The second attempt is for the other gateways: a call that one of them does not answer is not repeated.
+# The second attempt tries the other gateways, because a call that a gateway does not answer is not repeated.
 _STORE_CHECK = RetryPolicy(attempts_max=2)
 
 _JOB_SETTINGS = {
@@ -47,7 +47,7 @@ _JOB_SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class LaunchOptions:
-    """How a job runs, whatever it does: the Spark master and settings, the summary file, where traces go."""
+    """How any job runs: the Spark master and settings, the summary file, and the place of traces."""
 
     master: str = ""
     spark_settings: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 def _parse_conf(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
-    """Return Spark settings by name. Raises BadParameter for names that are not Spark's, or not to be set."""
+    """Return Spark settings by name. Raises BadParameter for names that are not Spark's or are reserved."""
     conf = split_pairs(ctx, param, values)
     _check_conf(conf, ctx, param)
     return conf
@@ -157,9 +157,9 @@ def reach_store(settings: Settings, *, create: bool, any_release: bool = False) 
     """Check that the store answers, within STORE_CHECK_SECONDS; retry while it is unavailable.
 
     With `create`, a SQLite file need not exist yet. It is not created, since the job may still find that its
-    checkpoint or directories belong to another store. Raises ConfigurationError for a store that does not
-    exist or is not one, or, unless `any_release`, for one of an earlier release; StoreUnavailable for one
-    that does not answer.
+    checkpoint or directories belong to another store. Raises ConfigurationError for a missing or invalid
+    store, and unless `any_release` for a store of an earlier release. Raises StoreUnavailable if the store
+    does not answer.
     """
     patient = replace(settings, store_timeout_ms=STORE_CHECK_MS)
     try:
@@ -174,20 +174,20 @@ def reach_store(settings: Settings, *, create: bool, any_release: bool = False) 
 
 
 def _read(settings: Settings, create: bool, any_release: bool) -> None:
-    """Read from the store before Spark starts, so that a wrong or old one fails at once."""
+    """Read from the store before Spark starts, so that a wrong or old store fails at once."""
     if create and not store_exists(settings.store):
         check_creatable(settings.store)
         return
     with closing(open_store_table(settings, create=create)) as table:
         if any_release:
-            # No row has this key: rows may be large, and none is needed.
+            # No row has this key, so that no row, which may be large, is read.
             table.get(b"\x00")
         else:
             calendar_mark.require(table)
 
 
 def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
-    """Return the limit that an option gives, NO_LIMIT for None; a callback of click. Raises BadParameter."""
+    """Return the limit in an option's value, NO_LIMIT for None, as click's callback. Raises BadParameter."""
     try:
         return NO_LIMIT if value is None else parse_limit(value)
     except ConfigurationError as error:
@@ -206,10 +206,10 @@ def spark_job(
 ) -> Iterator[SparkSession]:
     """Check the store, then open the session of one job, and stop it at the end.
 
-    `create` allows a SQLite store that does not exist yet, `any_release` one of an earlier release, without
-    calendars; `defaults` are Spark settings of this job. An error is written to the summary file, too.
-    Raises ConfigurationError if PySpark or a JDK is missing, ConfigurationError or StoreUnavailable for the
-    store, and ClickException with the innermost cause of an error on a worker or in the JVM.
+    `create` allows a SQLite store that does not exist yet, and `any_release` a store of an earlier release,
+    without calendars. `defaults` are Spark settings of this job. Errors are also written to the summary file.
+    Raises ConfigurationError if PySpark or a JDK is missing, and ConfigurationError or StoreUnavailable for
+    the store. Raises ClickException with the innermost cause of an error on a worker or in the JVM.
     """
     try:
         reach_store(settings, create=create, any_release=any_release)
@@ -223,43 +223,43 @@ def spark_job(
 
 @contextmanager
 def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Return a context with a session; stops it and turns Spark's errors into one of the job."""
-    # `session` reports a missing PySpark with how to install it, so what follows can be imported after it.
+    """Return a context with a session that is stopped at the end, and turn Spark's errors into the job's."""
+    # Imports of PySpark follow after this call, which reports how to install it if it is missing.
     spark = session(name, master=launch.master, settings={**defaults, **launch.spark_settings})
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
 
     gateway: Any = spark.sparkContext._gateway
     try:
-        # Inside, because stop() raises as well if the JVM has ended.
+        # Inside, because stop() also raises if the JVM has ended.
         try:
             yield spark
         finally:
             spark.stop()
-    # An analysis error is about an input or an option, and its text says all.
+    # An analysis error concerns an input or an option, and its text is sufficient.
     except AnalysisException as error:
         raise _job_error(find_cause(str(error))) from error
     except (PySparkException, Py4JError, ConnectionError) as error:
-        # Every call to a JVM that has ended raises an error of its own, which tells nothing.
+        # After the end of the JVM, every call raises its own error, which does not show the cause.
         if reason := jvm_end(gateway):
             raise _job_error(reason) from error
-        # PySpark leaves the Java trace out of the text of its own errors, and has no public way to it.
+        # PySpark leaves the Java trace out of the text of its own errors, and gives no public access to it.
         trace = f"{traceback.format_exc()}\n{getattr(error, '_stackTrace', '')}"
         where = report_trace(trace, verbose=launch.verbose)
         raise _job_error(find_cause(str(error)), where) from error
 
 
 def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:
-    """Write an error to the summary file, if there is one; a failure to do so is only printed."""
+    """Write an error to the summary file, if there is one, and only print a failure to do so."""
     try:
         if file:
             write_summary(file, members)
-    # The error of the job matters more, and is raised.
+    # The error of the job is more important, and is raised.
     except click.ClickException as error:
         print_err(error.format_message())
 
 
 def _job_error(cause: str, where: str = "") -> click.ClickException:
-    """Return a ClickException for a job that ended by `cause`; `where`, if any, says where its trace is."""
+    """Return a ClickException for a job that `cause` ended; `where`, if any, says where its trace is."""
     text = f"the job ended: {cause}; start it again when that is corrected"
     return click.ClickException(f"{text}; {where}" if where else text)

@@ -16,7 +16,7 @@ from fll_hbase.runtime.config import Settings
 FILE_BYTES_MAX = 2**20
 
 SPARK_CONF = "conf"
-"""The table of Spark settings, which are added to those of the command line one by one."""
+"""The table of Spark settings, which are merged with the settings of the command line one by one."""
 
 NOT_IN_FILES = frozenset({"config", "help"})
 _SETTINGS = frozenset(setting.name.replace("_", "-") for setting in fields(Settings))
@@ -26,7 +26,7 @@ Values: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """Values of a file for one command: defaults of its options by parameter, settings, and `conf`."""
+    """Values in a file for one command: defaults of its options by parameter, settings, and `conf`."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, str | int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class ConfigFile:
 def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | None) -> ConfigFile:
     """Return the configuration of a file, and make its options the defaults of the command in `ctx`.
 
-    It is empty without a file. Raises BadParameter that names what is wrong in the file.
+    Without a file, the configuration is empty. Raises BadParameter with the fault in the file.
     """
     if file is None:
         return ConfigFile()
@@ -56,10 +56,10 @@ def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | No
 def parse_config(
     values: Mapping[str, Any], jobs: Mapping[str, Sequence[click.Option]], job: str
 ) -> ConfigFile:
-    """Return what a file configures for `job`. Its own table has priority over the rest of the file.
+    """Return the configuration of a file for `job`, whose own table has priority over the rest of the file.
 
-    At the top are settings and the options that all jobs have; a table `[job]` may have those of that job,
-    too. All tables are checked. Raises ValueError for an unknown name or a value of the wrong type.
+    The top level has settings and options of all jobs. A table `[job]` may also have options of that job. All
+    tables are checked. Raises ValueError for an unknown name or a value of the wrong type.
     """
     options = {name: {_file_name(option): option for option in jobs[name]} for name in jobs}
     shared = frozenset.intersection(*(frozenset(names) for names in options.values()))
@@ -136,7 +136,7 @@ def _option_value(name: str, value: Any, option: click.Option) -> Any:
             raise ValueError(f"`{name}` is true or false, not {value!r}")
         return value
     if option.multiple:
-        # A table is a list of NAME=VALUE.
+        # A table is converted to a list of NAME=VALUE.
         items = (
             [f"{key}={text}" for key, text in _flatten(value).items()] if isinstance(value, dict) else value
         )
@@ -155,7 +155,7 @@ def _setting_value(name: str, value: Any) -> str | int:
 
 def _text(name: str, value: Any) -> str:
     """Return a value of TOML as text, a date in ISO 8601. Raises ValueError for bools, arrays and tables."""
-    # TOML has dates: they are written as ISO 8601, which options accept.
+    # Dates of TOML become ISO 8601, which options accept.
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -164,7 +164,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _flatten(values: Any, prefix: str = "") -> dict[str, str]:
-    """Return nested tables as dotted names, as `spark.a.b = 1` is in TOML. Raises ValueError."""
+    """Return nested tables as dotted names, since TOML nests `spark.a.b = 1`. Raises ValueError."""
     if not isinstance(values, dict):
         raise ValueError(f"`{prefix or SPARK_CONF}` is a table of names and values")
     flat: dict[str, str] = {}

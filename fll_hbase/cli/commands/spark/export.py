@@ -22,7 +22,7 @@ _DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-"""Settings without which Spark does not write Delta tables."""
+"""Settings that Spark needs to write Delta tables."""
 
 
 @click.command(
@@ -89,7 +89,7 @@ def export(
     if state:
         _export_changes(settings, launch, out, state, file_format=file_format, file_bytes=file_bytes)
         return
-    # The default is all: a run whose own clock is ahead may start later than `now`.
+    # The default includes the future, because a run whose own clock is ahead may start later than `now`.
     window = time_window.parse_window(
         resolve_option("start", start), resolve_option("end", end or str(START_LIMIT_MS)), now_ms=now_ms()
     )
@@ -110,7 +110,7 @@ def _check_options(file_format: str, state: str | None, options: Mapping[str, ob
         raise click.UsageError(f"--format {file_format} appends to tables, and needs --since-last.")
     if state and file_format not in LAKE_FORMATS:
         raise click.UsageError(f"--since-last needs --format {', '.join(LAKE_FORMATS)}.")
-    # A run that leaves the bounds would stay in the tables as it was.
+    # A run that moves out of the bounds would stay in the tables as it was.
     given = [option for option, value in options.items() if value]
     if state and given:
         raise click.UsageError(f"--since-last exports every change: leave out {', '.join(given)}.")
@@ -125,7 +125,7 @@ def _export_changes(
     file_format: str,
     file_bytes: int,
 ) -> None:
-    """Run the job that appends what changed since the last export with this `state`; print its report."""
+    """Run the job that appends the changes since the last export with this `state`; print its report."""
     spark_settings = _DELTA_SETTINGS if file_format == "delta" else {}
     with common.spark_job("export", settings, launch, defaults=spark_settings) as spark:
         from fll_hbase.spark.exports.lake_tables import LakeFormat

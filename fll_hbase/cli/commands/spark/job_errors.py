@@ -1,4 +1,4 @@
-"""Errors of Spark jobs: the cause in one line, and the trace where it can be read later."""
+"""Errors of Spark jobs: the cause in one line, and the trace in a place where it can be read later."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 TRACE_CHARACTERS_MAX = 2**20
-"""Of a longer trace the end is left out: causes repeat there."""
+"""Most characters of a trace that are kept. The rest, where causes repeat, is left out."""
 
 END_SECONDS = 10.0
 """How long a JVM that does not answer may take to end."""
 
 OUT_OF_MEMORY = 52
-"""Exit code of Spark where a thread had no memory."""
+"""Exit code of Spark after a thread ran out of memory."""
 
 _ENDED = "the JVM of Spark has ended"
 _JAVA_CAUSE = re.compile("(Caused by)?: ")
@@ -31,16 +31,16 @@ _ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 def jvm_end(gateway: JavaGateway) -> str:
-    """Return that the JVM behind a gateway has ended, and why if its exit code tells, or "" if it answers.
+    """Return that the JVM behind a gateway has ended, and why if its exit code shows it, or "" if it answers.
 
-    Waits for its end for END_SECONDS at most.
+    This waits for the end of the JVM for at most END_SECONDS.
     """
     from py4j.protocol import Py4JError
 
     try:
         gateway.jvm.System.nanoTime()
     except (Py4JError, ConnectionError):
-        # Under spark-submit there is none: the JVM started this process, and says itself how it ended.
+        # Under spark-submit there is no child process: the JVM started this process, and reports its own end.
         process: Popen[bytes] | None = getattr(gateway, "proc", None)
     else:
         return ""
@@ -56,10 +56,10 @@ def jvm_end(gateway: JavaGateway) -> str:
 
 
 def find_cause(text: str) -> str:
-    """Return the cause of an error of Spark in one line, out of its Java and Python traces.
+    """Return the cause of an error of Spark in one line, from its Java and Python traces.
 
-    It is the last error of this package if there is one, else the error that ended the Python worker, else
-    the last two causes of the Java trace, else the first line that is not blank.
+    The last error of this package is preferred, then the error that ended the Python worker, then the last
+    two causes of the Java trace, and finally the first line that is not blank.
     """
     lines = text.splitlines()
     # An error of a worker arrives as text: its Python traceback, with class names, within a Java trace.
@@ -79,7 +79,7 @@ def _python_errors(lines: list[str]) -> list[str]:
     for line in lines:
         if line.strip() == _TRACEBACK:
             in_traceback = True
-        # Its frames are indented, and the error after them is not.
+        # Frames of a traceback are indented, but the error after them is not.
         elif in_traceback and line and not line[0].isspace():
             errors.append(line)
             in_traceback = False
@@ -98,7 +98,7 @@ def report_trace(trace: str, *, verbose: bool) -> str:
                 "w", encoding="utf-8", errors="backslashreplace", prefix="fll-", suffix=".log", delete=False
             ) as file:
                 file.write(cut_trace)
-        # The disk may be what is full, or read-only.
+        # The disk may be full or read-only.
         except OSError as error:
             print_err(f"the trace cannot be written to a file ({error}):")
         else:

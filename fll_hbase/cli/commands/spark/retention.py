@@ -34,12 +34,11 @@ def retention(
 ) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 
-    A run is deleted when it started before the cut-offs of all its datasets. If it started before only some
-    of these cut-offs, it stays, but the datasets with those cut-offs lose their references to it. Cut-offs
-    come from --before or --policy, and from requests (DELETE /v3/lineage). Without any of them, only
-    unreferenced rows are collected.
-    Rows written within the grace period (one hour) always stay: safe while writers run. A shorter one is
-    refused while other processes use the store.
+    A run is deleted when it started before the cut-offs of all its datasets. If it started before some
+    cut-offs only, it stays, but the datasets with those cut-offs lose their references to it. Cut-offs come
+    from --before or --policy, and from requests (DELETE /v3/lineage). Without any of them, only unreferenced
+    rows are collected. Rows written within the grace period (one hour) always stay, so the job is safe while
+    writers run. A shorter grace period is refused while other processes use the store.
     """
     check_grace(settings)
     with common.spark_job("retention", settings, launch) as spark:

@@ -84,7 +84,7 @@ def stream(
     """
     stop = StopFlag()
     session = common.spark_job("stream", settings, launch, create=True, defaults=_SETTINGS | libraries)
-    # In this order: a SparkContext installs its own handler of SIGINT, which cancels all jobs.
+    # In this order, because a SparkContext installs its own handler of SIGINT, which cancels all jobs.
     with session as spark, stop_on_signals(stop):
         from fll_hbase.spark.jobs import stream as job
         from fll_hbase.spark.lines.worker_ingest import Target
