@@ -24,14 +24,13 @@ from .blueprint import Blueprint, body, store
 _JSON = "application/json"
 # Private, so that a proxy does not serve an answer for one client to another.
 _IMMUTABLE = "private, max-age=31536000, immutable"
+"""A year, the most that caches use. With `immutable`, a reload sends no request either (RFC 8246)."""
 _HTML = "text/html"
 _HTML_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
 """The policy of a page to print, which may load nothing except its own styles."""
-
-"""A year, the most that caches use. With `immutable`, a reload sends no request either (RFC 8246)."""
 
 
 def add_query(
