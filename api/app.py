@@ -152,7 +152,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 
 
 def create_metrics_app(settings: Settings) -> WSGIApplication:
-    """Create the app of the listener of metrics: only `/metrics`, for anyone who reaches FLL_METRICS_HOST.
+    """Create the app of the metrics listener: only `/metrics`, for anyone who reaches FLL_METRICS_HOST.
 
     If FLL_METRICS_TOKEN is set, the app requires that token.
     """

@@ -145,7 +145,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         return create_app(LineageStore(table, self.settings), self.settings)
 
     def metrics_app(self) -> WSGIApplication:
-        """Create the app of the listener of metrics; called once in each worker process."""
+        """Create the app of the metrics listener; called once in each worker process."""
         return create_metrics_app(self.settings)
 
     def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:

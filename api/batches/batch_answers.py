@@ -109,7 +109,7 @@ def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
 
 
 class _Asker:
-    """Sends queries to the app in place of a client, until a limit of the batch, named by `truncated_by`."""
+    """Sends queries to the app on behalf of a client, until the batch reaches a limit (`truncated_by`)."""
 
     def __init__(self, app: Flask, environ: WSGIEnvironment, *, clock_ms: int) -> None:
         """Ask with the environment of the batch's request, and `clock_ms` as the `now` of every query."""

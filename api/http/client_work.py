@@ -9,13 +9,13 @@ from typing import TypeAlias
 from cachetools import LRUCache
 
 Client: TypeAlias = Hashable
-"""Identity of the sender of a request, see `clients`."""
+"""Identity of the sender of a request (see `clients`)."""
 
 PRESENT_SECONDS = 10.0
 """How long a client counts as present after a request."""
 
 LONG_SECONDS = 0.025
-"""Processor time from which a request is long. A small document or query takes a tenth of it."""
+"""Processor time above which a request counts as long. A small document or query takes a tenth of it."""
 
 FADE_SECONDS = 10.0
 """Time in which the noted time of long requests decays to 1/e."""

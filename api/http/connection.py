@@ -40,7 +40,7 @@ UNSENT_BYTES_MAX = 2**20
 """Unsent bytes of answers from which on the next request of the connection waits."""
 
 REQUESTS_MAX = 128
-"""Most complete requests of a connection that wait or run; further ones are refused."""
+"""Maximum number of complete requests of a connection that wait or run; further ones are refused."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -76,7 +76,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     input_ended = False
     # When such a client was last probed for whether it still accepts an answer, in monotonic seconds.
     probed_at = 0.0
-    # An answer is being written and is not yet counted and logged; a part of it is written.
+    # An answer is being written; it is not yet counted and logged, and a part of it is already written.
     is_answering = False
     has_begun = False
     # There was something to send when the event loop last called `writable`.
@@ -97,7 +97,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
         # A snapshot: a request thread may send everything between this call and the call of `readable`, and
         # the connection would then wait for nothing.
-        # A short answer is sent after it is counted and logged, so that a client that has it finds it there.
+        # A short answer is sent after it is counted and logged, so that a client that has it finds it in
+        # metrics and logs.
         self.is_sending = self.total_outbufs_len >= (SEND_BYTES if self.is_answering else 1)
         # A paused connection counts: the event loop may have sent everything just before the thread paused.
         return self.is_sending or self.is_paused or self.will_close or self.close_when_flushed
@@ -180,7 +181,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return bool(self.server.is_alone(self))
 
     def refuse(self, detail: str) -> None:
-        """Make the answer to the first request, whose processing has not begun, a 503."""
+        """Answer the first request, whose processing has not begun, with a 503."""
         self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)
 
     def service(self) -> None:
@@ -321,7 +322,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def _probe(self, now: float) -> None:
         """Send a 100 to a client that has stopped sending, which breaks the connection if it has closed.
 
-        HTTP/1.1 clients accept a 100 at any time, and it means nothing for the request.
+        HTTP/1.1 clients accept a 100 at any time, and it does not affect the request.
         """
         self.probed_at = now
         with self.requests_lock, self.outbuf_lock:

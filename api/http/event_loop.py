@@ -23,7 +23,7 @@ class EventLoop(dict[int, wasyncore.dispatcher]):
 
     waitress adds and removes sockets as in a dictionary. Its own loop asks every socket for its events before
     every wait. This loop asks only sockets that had an event or that `refresh` names. Only the thread of the
-    loop may change it, except by `refresh`.
+    loop may change it, except through `refresh`.
     """
 
     def __init__(self) -> None:

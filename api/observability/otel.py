@@ -91,7 +91,7 @@ class OtelTracer:
             yield _OtelRequestSpan(span)
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """Return a context that is a span below the current one, none without a request."""
+        """Return a context that is a span below the current one, or none without a request."""
         from opentelemetry import trace
 
         # Checks of readiness, for example, belong to no request.

@@ -211,7 +211,7 @@ def _value_field(hint: Any, **given: Any) -> fields.Field[Any]:
         return _VALUES[hint](**options)
     if len(arguments) > 1 and float not in arguments:
         return fields.Raw(**{**options, "metadata": {"oneOf": list(map(_alternative, arguments))}})
-    # An optional value. A type of whole or decimal numbers becomes decimal.
+    # An optional value. A type that allows both whole and decimal numbers becomes decimal.
     return _value_field(float if float in arguments else arguments[0], **options)
 
 

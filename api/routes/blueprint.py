@@ -160,7 +160,7 @@ def ingest_batch(
     """Record documents; return one result each, in order.
 
     If the store is unavailable, that error is the result of every document without its own error. Each part
-    of PART_DOCUMENTS documents has the whole time of a request. After a part that exceeds it, no further part
+    of PART_DOCUMENTS documents gets the full time of a request. After a part that exceeds it, no further part
     is tried, since each would wait as long for a store that hangs. Errors with a separate text for clients
     are logged.
     """

@@ -24,7 +24,7 @@ from .blueprint import Blueprint, body, store
 _JSON = "application/json"
 # Private, so that a proxy does not serve an answer for one client to another.
 _IMMUTABLE = "private, max-age=31536000, immutable"
-"""A year, the most that caches use. With `immutable`, a reload sends no request either (RFC 8246)."""
+"""One year, the longest that caches use. With `immutable`, a reload sends no request either (RFC 8246)."""
 _HTML = "text/html"
 _HTML_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"

@@ -129,8 +129,8 @@ class Authentication:
         with self._lock:
             cached = self._results.get(digest)
         if cached is None or self._clock() - cached.began_at > CACHE_SECONDS:
-            # A token that was valid is checked in any case: guesses of others behind the same proxy must not
-            # lock its owner out.
+            # A token that was valid before is always checked: guesses by others behind the same proxy must
+            # not lock its owner out.
             if cached is None or cached.verified is None:
                 self._require_attempt(peer(environ))
             cached = self._check(verifier, credentials, cached)
@@ -251,7 +251,7 @@ def require_authentication(settings: Settings) -> None:
 
 
 def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app of the listener of metrics behind FLL_METRICS_TOKEN, the app itself without a token."""
+    """Return the app of the metrics listener, protected by FLL_METRICS_TOKEN if that is set."""
     if not settings.metrics_token:
         return app
     seconds = settings.retry_after_seconds

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from cachetools import LRUCache
 
 KEYS_MAX = 10_000
-"""Most clients that are remembered at a time. A forgotten client begins with a full bucket."""
+"""Maximum number of clients that are remembered at a time. A forgotten client begins with a full bucket."""
 
 
 class TokenBuckets:
@@ -45,7 +45,7 @@ class TokenBuckets:
             self._levels[key] = (level - amount, now)
 
     def seconds_until(self, key: Hashable, amount: float = 1.0) -> float:
-        """Return in how many seconds `take` would succeed, 0 for now, without taking anything."""
+        """Return in how many seconds `take` would succeed, or 0 for now, without taking anything."""
         with self._lock:
             level, _ = self._level(key)
             return max(min(amount, self._burst) - level, 0.0) / self._per_second

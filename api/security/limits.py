@@ -108,7 +108,7 @@ class RequestLimits:
     def _take_rates(self, environ: WSGIEnvironment, client: Client) -> None:
         """Take a request and its bytes from the client's rates. Raises TooManyRequests.
 
-        The additional bytes of a decompressed body are counted while it is read, see COUNT_BYTES.
+        The additional bytes of a decompressed body are counted while it is read (see COUNT_BYTES).
         """
         if self._requests is not None:
             rate = f"{self._settings.rate_requests} requests a second"

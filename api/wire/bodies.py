@@ -109,7 +109,7 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
 def _counter(request: Request) -> Callable[[int], None]:
     """Return a function that counts decompressed bytes for the limits of the client.
 
-    The bytes of the body as sent are counted already, and are not counted twice.
+    The bytes of the body as sent have already been counted, and are not counted again.
     """
     count: Callable[[int], None] | None = request.environ.get(COUNT_BYTES)
     counted = request.content_length or 0

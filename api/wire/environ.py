@@ -1,4 +1,4 @@
-"""The WSGI environment of a request: members of our own, and the address of its client."""
+"""The WSGI environment of a request: our own members, and the address of its client."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def peer(environ: WSGIEnvironment) -> str:
 
 @lru_cache(maxsize=4_096)
 def network(text: str) -> str:
-    """Return the address that limits count: an IPv4 address, or the /64 network of an IPv6 one."""
+    """Return the address to which limits apply: an IPv4 address, or the /64 network of an IPv6 one."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

@@ -50,7 +50,7 @@ class LargeBodies:
             return self._app(environ, start_response)
 
     def _size(self, environ: WSGIEnvironment) -> int:
-        """Return the most bytes that the document of a request may have decompressed; 0 for a batch."""
+        """Return the maximum size in bytes of the decompressed document of a request; 0 for a batch."""
         size = body_bytes(environ)
         if not size or environ.get("PATH_INFO", "").endswith("/lineage/batch"):
             return 0

@@ -1,4 +1,4 @@
-"""Answers to errors: problems of RFC 9457, with type, title and status of the error class."""
+"""Answers that report errors: RFC 9457 problems with the type, title and status of the error class."""
 
 from __future__ import annotations
 

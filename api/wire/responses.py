@@ -103,7 +103,7 @@ def _set_request_id() -> None:
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
-    """Return the security headers of every answer, including a request for TLS from now on for `https`."""
+    """Return the security headers of every answer; for `https` they tell browsers to use only TLS."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 

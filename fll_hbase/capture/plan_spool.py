@@ -79,7 +79,7 @@ class PlanFile:
         return self._file(REFUSED)
 
     def size(self) -> int:
-        """Return the size of the plan file in bytes, 0 if it is absent."""
+        """Return the size of the plan file in bytes, or 0 if it is absent."""
         return _size(self.path)
 
     def idle_seconds(self) -> float:
@@ -131,7 +131,7 @@ class PlanFile:
             self.close()
 
     def _number(self, position: int) -> int:
-        """Return the number at a position in the file of acknowledged bytes and losses, 0 if missing."""
+        """Return the number at a position in the file of acknowledged bytes and losses, or 0 if missing."""
         text = os.pread(self._acknowledged, _NUMBER_BYTES, position * _NUMBER_BYTES).strip()
         # A file of an earlier release has fewer numbers.
         return int(text) if text.isdigit() else 0
@@ -277,7 +277,7 @@ def _read_head(path: Path) -> PlanHead | None:
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of a file, 0 if it is absent."""
+    """Return the bytes of a file, or 0 if it is absent."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Files of `fll record`: kinds that names show, and advice about files without documents."""
+"""Files of `fll record`: kinds recognised by name, and advice about files without documents."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _is_date(text: str) -> bool:
 
 
 def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str] | None:
-    """Return start and end of `today`, `yesterday`, a day or a month in the zone, or None for other texts.
+    """Return the start and end of `today`, `yesterday`, a day or a month in the zone; None for others.
 
     Raises ValueError for a day or month that does not exist.
     """

@@ -21,7 +21,7 @@ LIMIT_REACHED = "a greater limit shows more"
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:
-    """Return advice about bounds that truncated an answer, such as `pairs_max=250000`, "" without bounds."""
+    """Return advice about bounds that truncated an answer, such as `pairs_max=250000`, or "" for none."""
     # An answer must not look complete when it is not (decision 0008).
     bounds = list(bounds)
     if bounds == ["hidden"]:

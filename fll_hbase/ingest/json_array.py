@@ -44,7 +44,7 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[ArrayItem
 
 @dataclass(slots=True)
 class _Scanner:
-    """Position in the text: `depth` counts open brackets, 1 for between items."""
+    """Position in the text: `depth` counts open brackets, and is 1 between items."""
 
     bytes_max: int
     depth: int = 0

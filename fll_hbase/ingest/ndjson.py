@@ -112,8 +112,8 @@ def open_stream(
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
     With `ratio_max`, reading raises TooLarge if the bytes decompress to more than `ratio_max` times their
-    number. It also does for names, comments and empty members, which decompress to next to nothing.
-    `on_decompressed` is called with the number of decompressed bytes of each read.
+    number. It also does so for too many names, comments and empty members, which decompress to next to
+    nothing. `on_decompressed` is called with the number of decompressed bytes of each read.
     """
     source = _RawStream(read, head)
     raw = io.BufferedReader(source, _BUFFER_BYTES)

@@ -34,8 +34,8 @@ TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"o:r"
 """Columns of a calendar day, each followed by the day's number in its period.
 
 `TOKEN` is the random token of the last writer of the day. `SEAL` has the runs of the day as counted when the
-day had that token. `STARTS` has all runs of a day with many. This column is heavy, so whole days are answered
-without it."""
+day had that token. `STARTS` has all runs of a day with many runs. This column is heavy, so whole days are
+answered without it."""
 
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 
@@ -108,7 +108,7 @@ def calendar_row(checksum: str, period: int) -> bytes:
 
 
 def parse_calendar(key: bytes) -> tuple[str, int]:
-    """Return checksum and period of the key of a calendar. Raises CorruptRow."""
+    """Return the checksum and period in the key of a calendar. Raises CorruptRow."""
     segments = key.split(SEPARATOR)
     if len(segments) != 3:
         raise CorruptRow(f"{key!r} is not the key of a calendar")

@@ -126,7 +126,7 @@ def escaped_reference_tail(start_ms: int, run: bytes) -> bytes:
 
 
 def parse_reference_tail(tail: bytes) -> Reference:
-    """Return start and run of the end of a reference key. Raises CorruptRow for any other bytes."""
+    """Return the start and run in the end of a reference key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a reference key")
@@ -171,7 +171,7 @@ def escaped_run_index_tail(start_ms: int, run: bytes) -> bytes:
 
 
 def parse_run_index_tail(tail: bytes) -> Reference:
-    """Return start and run of the end of a run index key. Raises CorruptRow for any other bytes."""
+    """Return the start and run in the end of a run index key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a key of the run index")
@@ -265,7 +265,7 @@ def parse_horizon(column: bytes) -> int:
 
 
 def latest_horizon_ms(columns: Iterable[bytes]) -> int:
-    """Return the latest horizon among the columns of a row, 0 without one. Raises CorruptRow."""
+    """Return the latest horizon among the columns of a row, or 0 without one. Raises CorruptRow."""
     return max((parse_horizon(column) for column in columns if column.startswith(HORIZON)), default=0)
 
 
@@ -355,7 +355,7 @@ def policies_of_name(name: str) -> bytes:
 
 
 def parse_policy(key: bytes) -> tuple[str, str]:
-    """Return name and namespace of a policy from its row key, "" without one. Raises CorruptRow."""
+    """Return the name and namespace ("" without one) of a policy from its row key. Raises CorruptRow."""
     name, separator, namespace = key[len(POLICIES) :].partition(SEPARATOR)
     if not key.startswith(POLICIES) or bool(separator) is not bool(namespace):
         raise CorruptRow(f"{key!r} is not the key of a policy")

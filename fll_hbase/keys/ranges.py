@@ -104,7 +104,7 @@ def checksum_of(key: bytes) -> str:
 
 
 def _start_limit(bound: bytes) -> int:
-    """Return the smallest start of references before a bound. References from the bound start earlier."""
+    """Return the smallest start of references before a bound. Those at or after the bound start earlier."""
     return START_LIMIT_MS + 1 - int(_padded(bound), 16)
 
 

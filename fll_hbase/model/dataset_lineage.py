@@ -114,7 +114,7 @@ class DatasetLineageSet:
 
 
 class LineageUnion:
-    """A union under construction: the work of an addition follows what is added, not the size of the union.
+    """A union under construction: the work grows with what is added, not with the union.
 
     `cost` is how much of `pairs_max` the union uses, `truncated_by` the limits that cut the additions.
     """

@@ -20,9 +20,9 @@ def derivation_digests(
 
     Two contents have equal digests of a field if, and only if, all operations that lead into the field have
     equal names, types, descriptions, datasets and connections. Other outputs of these operations do not
-    change the digests, nor do indirect inputs without `indirect`. The work follows the operations and their
-    inputs, not the fields. `shown` replaces names and descriptions: published digests must not depend on
-    labels of hidden names.
+    change the digests, nor do indirect inputs without `indirect`. The work grows with the operations and
+    their inputs, not the fields. `shown` replaces names and descriptions: published digests must not depend
+    on labels of hidden names.
     """
     # Names identify the operations of a content, so the digest of an operation covers all that leads into it.
     digests: dict[str, str] = {}

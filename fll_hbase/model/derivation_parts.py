@@ -53,8 +53,8 @@ class DerivationParts:
 class ContentDerivations:
     """Derivations of the fields that the operations of a content write, with a shared index.
 
-    The work for each derivation follows its own graph, not the content. Without `indirect`, indirect inputs
-    are left out. `size` is the number of inputs in the index.
+    The work for each derivation grows with its own graph, not with the content. Without `indirect`, indirect
+    inputs are left out. `size` is the number of inputs in the index.
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
@@ -79,7 +79,7 @@ class ContentDerivations:
         """Return the parts of the derivation of a field, and whether `connections_max` cut them.
 
         The search is breadth first, so a truncated result has the parts nearest to the field. Two complete
-        derivations have equal parts if, and only if, their digests are equal, see `derivation_digests`.
+        derivations have equal parts if, and only if, their digests are equal (see `derivation_digests`).
         """
         edges: dict[tuple[NodeId, NodeId, str], Influence] = {}
         operations: set[OperationIdentity] = set()

@@ -1,9 +1,9 @@
 """Field maps: which source fields lead to which destination fields of one set of operations.
 
 A transform couples every output with all its inputs, so all its outputs share one set of source fields
-(`field_sets`). A copied or renamed field is one pair. The size of a field map therefore follows the size of
-its operations: a transform of 3,000 by 3,000 fields is one entry, not nine million pairs. Only queries build
-pairs (`field_relations`).
+(`field_sets`). A copied or renamed field is one pair. The size of a field map therefore grows with the size
+of its operations: a transform of 3,000 by 3,000 fields is one entry, not nine million pairs. Only queries
+build pairs (`field_relations`).
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def dataset_relations(
     """Return the lineage of `dataset`: as destination if `backward`, else as source.
 
     Builds at most `pairs_max` field pairs and enters about `steps_max` sets; `truncated_by` names the limit
-    if there are more. Even then the dataset pairs are complete, up to twice as many sets.
+    if there are more. Even then the dataset pairs are complete if that takes at most twice as many sets.
     """
     builder = _Builder(field_map, pairs_max=pairs_max, steps_max=steps_max)
     if backward:
@@ -232,7 +232,7 @@ class _Builder:
             self._union.members((None, destination))[0].update((None, name) for name in added)
 
     def add(self, sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
-        """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
+        """Add the lineage of a destination (None: dropped fields); `candidates` may be unknown sources."""
         self._add_pairs(sources, destination)
         # Datasets are complete even if pairs are cut, unless completing them takes too many steps.
         if self._truncated_by and sources.steps <= 2 * self._steps_max:

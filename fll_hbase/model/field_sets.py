@@ -1,4 +1,4 @@
-"""Sets of source fields that refer to each other, so that their size follows the operations.
+"""Sets of source fields that refer to each other, so that their size grows with the operations.
 
 A transform has the upstream fields of all its inputs. In a chain of n transforms that each add a field,
 written-out sets would have n²/2 members. With references to the preceding set, they have n.
@@ -143,7 +143,7 @@ class FieldSetResolver:
         return self._reaching[number]
 
     def members(self, number: int) -> Members:
-        """Return the members of a set; the work follows the included sets that are not cached."""
+        """Return the members of a set; the work grows with the included sets that are not cached."""
         if not self._reaching[number]:
             return Members()
         cached = self._cache.get(number)

@@ -311,7 +311,7 @@ def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
 class _PathUnion:
     """Paths between the same two fields under construction, as a linked list of names.
 
-    The work of adding a path follows its own length, not the length of the union.
+    The work of adding a path grows with its own length, not with the length of the union.
     """
 
     def __init__(self) -> None:

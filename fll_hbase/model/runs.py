@@ -62,7 +62,7 @@ class ProgramId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """One run of a program; `run` is its id, see `RunKey`, and `start_ms` counts from 1970.
+    """One run of a program; `run` is its id (see `RunKey`), and `start_ms` counts from 1970.
 
     `details` is JSON from `encode_details`: facts of the run that are not part of its lineage.
     """

@@ -1,7 +1,7 @@
 """Simple views, from ultimate sources to ultimate destinations of a field.
 
 All outputs of a transform share its inputs, so paths are followed from operation to operation, never from
-field to field. The work for a path follows its operations and their connections. All paths together are
+field to field. The work for a path grows with its operations and their connections. All paths together are
 bounded: in a chain whose every operation is written, they would name the square of its operations.
 """
 
@@ -163,7 +163,7 @@ class Steps:
         }
 
     def consumers_within(self, node: NodeId, names: Mapping[str, Influence]) -> list[str]:
-        """Return the transforms of `names` that have a field as input; the work follows the smaller set."""
+        """Return those transforms of `names` that read a field; the work grows with the smaller set."""
         consumers = self._consumers_of.get(node, {})
         if len(names) < len(consumers):
             return [name for name in names if node in self._inputs[name]]
@@ -188,7 +188,7 @@ class Steps:
     ) -> set[str]:
         """Return the operations of `names` reachable from `starts`, which are among `names`.
 
-        If all of `names` lead to one operation, the results do too, and the work follows the size of the
+        If all of `names` lead to one operation, the results do too, and the work grows with the size of the
         result.
         """
         reached = set(starts)

@@ -48,7 +48,7 @@ class SourceFields:
             yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
 
     def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
-        """Return the sorted positions of the fields that influence a destination as a whole, () for None."""
+        """Return the sorted positions of the fields that influence a whole destination, or () for None."""
         number = self._dataset_wide.get(destination) if destination else None
         return self._resolver.members(number).indirect if number is not None else ()
 

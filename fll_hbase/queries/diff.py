@@ -147,7 +147,7 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
         _parse_windows(times, now_ms=now_ms)
 
     def windows(self, now_ms: int) -> tuple[Window, Window]:
-        """Return the window and the base window. Raises InvalidQuery as `check_times`."""
+        """Return the window and the base window. Raises InvalidQuery as `check_times` does."""
         times = {"start": self.start, "end": self.end, "baseStart": self.base_start, "baseEnd": self.base_end}
         texts = {name: None if time is None else time_text(time) for name, time in times.items()}
         return _parse_windows(texts, now_ms=now_ms)

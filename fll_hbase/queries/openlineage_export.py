@@ -156,7 +156,7 @@ def export_runs(
 
 
 def _with_catalogue(dataset: Json, facets: dict[Dataset, Json]) -> Json:
-    """Return a dataset of an event with its facets of the catalogue, and remove them from `facets`."""
+    """Return a dataset of an event with its facets from the catalogue, and remove them from `facets`."""
     complete = facets.pop(Dataset(dataset["namespace"], dataset["name"]), {})
     return {**dataset, "facets": {**dataset["facets"], **complete}}
 
@@ -388,7 +388,7 @@ def _symlinks(aliases: Iterable[Dataset]) -> Json:
 
 
 def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
-    """Return the types, by name, of the fields of a dataset that the run read or wrote, "" if unknown."""
+    """Return the types, by name, of the fields of a dataset that the run read or wrote; "" if unknown."""
     # A WRITE only names its inputs: the type belongs to the output that an input refers to.
     by_origin = {
         (operation.name, output.name): output.type

@@ -73,7 +73,7 @@ def decode_runs_cursor(
 
 
 def decode_skip_cursor(text: str | None) -> int:
-    """Return how many runs of each derivation a page skips, 0 for None. Raises InvalidQuery."""
+    """Return how many runs of each derivation a page skips, or 0 for None. Raises InvalidQuery."""
     if text is None:
         return 0
     (skip,) = decode_cursor(text, 1)
@@ -101,7 +101,7 @@ class Paged:
     cursor: Annotated[str | None, About("From the link to the next page", empty=INVALID)] = None
 
     def page_limit(self, store: LineageStore) -> int:
-        """Return the most items of a page: `limit`, by default FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
+        """Return the page size: `limit`, by default FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
         return min(self.limit or store.settings.list_limit, store.settings.list_limit_max)
 
     def items_of(self, body: Any) -> Sequence[Any]:

@@ -37,7 +37,7 @@ class About:
 
     `name` is the name in URLs if it differs from the attribute. `minimum` and `maximum` bound counts and the
     lengths of texts. `empty` is the error text for an empty value. Words in URLs may be `in_any_case`.
-    `text_fault` returns what is wrong with a text that is not empty, "" if it is valid.
+    `text_fault` returns what is wrong with a text that is not empty, or "" if it is valid.
     """
 
     help: str = ""
@@ -151,7 +151,7 @@ def time_fault(time: Any) -> str:
 
 
 def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = None) -> str:
-    """Return what is wrong with a whole number from `minimum` (1 if None) to `maximum`, "" if it is valid."""
+    """Return what is wrong with a whole number from `minimum` (1 if None) to `maximum`, or "" if valid."""
     least = 1 if minimum is None else minimum
     if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
         return ""
@@ -160,12 +160,12 @@ def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = No
 
 
 def flag_fault(flag: Any) -> str:
-    """Return what is wrong with a flag, "" if it is valid."""
+    """Return what is wrong with a flag, or "" if it is valid."""
     return "" if isinstance(flag, bool) else f"invalid value {flag!r}: expected True or False"
 
 
 def word_fault(word: Any, words: tuple[str, ...]) -> str:
-    """Return what is wrong with a word, "" if it is one of `words`."""
+    """Return what is wrong with a word, or "" if it is one of `words`."""
     return "" if word in words else f"invalid value {word!r}: expected {_alternatives(words)}"
 
 
@@ -175,7 +175,7 @@ def _alternatives(words: tuple[str, ...]) -> str:
 
 
 def name_fault(name: Any) -> str:
-    """Return what is wrong with a name: not a string, empty or not UTF-8, "" if it is valid."""
+    """Return what is wrong with a name: not a string, empty or not UTF-8; "" if it is valid."""
     if not isinstance(name, str):
         return f"{name!r} is not a text"
     try:

@@ -271,7 +271,7 @@ class WindowedWithFailed(Windowed):
     failed: Annotated[bool, About("Include failed and aborted runs")] = False
 
     def window_queries(self, dataset: Dataset, direction: str, *, now_ms: int) -> tuple[WindowQuery, ...]:
-        """Return the window of a dataset in each direction of a word. Raises InvalidQuery like `window`."""
+        """Return a dataset's window in each direction of a word. Raises InvalidQuery as `window` does."""
         window = self.window(now_ms)
         return tuple(WindowQuery(item, dataset, window, self.failed) for item in directions(direction))
 

@@ -257,7 +257,7 @@ def _program(program: results.ProgramRuns) -> ExpiredProgram:
 
 
 def _span(oldest: ProgramRun, newest: ProgramRun) -> Json:
-    """Return ids and starts of the oldest and the newest run by attribute."""
+    """Return the ids and starts of the oldest and the newest run by attribute."""
     return {
         "oldest_run": oldest.run,
         "oldest_start": oldest.start_ms,

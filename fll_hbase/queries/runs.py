@@ -242,7 +242,7 @@ def _program_runs(
 
 
 def next_cursor(page: RunsPage) -> str:
-    """Return the cursor of the page after `page`, "" if it is the last."""
+    """Return the cursor of the page after `page`, or "" if it is the last."""
     return encode_cursor(page.next_after.decode()) if page.next_after else ""
 
 

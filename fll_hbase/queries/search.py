@@ -77,7 +77,7 @@ class Search(Paged, Query[HitsAnswer]):
 
 
 def _cursor(position: SearchPosition | None) -> str:
-    """Return the cursor of a position in the search, "" for None."""
+    """Return the cursor of a position in the search, or "" for None."""
     if position is None:
         return ""
     rank, last = position
@@ -85,7 +85,7 @@ def _cursor(position: SearchPosition | None) -> str:
 
 
 def _position(cursor: str | None) -> SearchPosition | None:
-    """Return the position that `_cursor` encoded, None for None. Raises InvalidQuery."""
+    """Return the position that `_cursor` encoded, or None for None. Raises InvalidQuery."""
     if cursor is None:
         return None
     rank, namespace, name, field = decode_cursor(cursor, 4)

@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def zone_fault(name: str) -> str:
-    """Return what is wrong with the name of a time zone, "" if the IANA database has it."""
+    """Return what is wrong with the name of a time zone, or "" if the IANA database has it."""
     try:
         ZoneInfo(name)
     # ZoneInfo reads a file of that name: a folder raises OSError, `../x` and NUL raise ValueError.
@@ -69,7 +69,7 @@ def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fr
 
 
 def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
-    """Return the window between two times in seconds since 1970, None for a default of `parse_window`.
+    """Return the window between two times in seconds since 1970 (None: the default of `parse_window`).
 
     Raises InvalidQuery if `start` is after `end`.
     """

@@ -15,7 +15,7 @@ PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 600.0
 """Time between attempts while the circuit is open. It doubles with each failure."""
 
 REFILL_SECONDS = 3600.0
-"""Time that refills an empty budget, so that jobs of months survive restarts of the server."""
+"""Time that refills an empty budget, so that jobs that run for months survive restarts of the server."""
 
 
 class Circuit:
@@ -41,7 +41,7 @@ class Circuit:
         return self._is_open
 
     def blocked_seconds(self) -> float:
-        """Return the seconds until a call may be made, 0 if one may be made now."""
+        """Return the seconds until a call may be made, or 0 if one may be made now."""
         return max(self._next_attempt - self._clock(), 0.0) if self._is_open else 0.0
 
     def limit_seconds(self) -> float:

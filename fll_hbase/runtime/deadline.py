@@ -88,7 +88,7 @@ def reading() -> Iterator[None]:
 
 @contextmanager
 def _set(budget: Budget | None) -> Iterator[None]:
-    """Return a context in which this thread has `budget`, None for no deadline, instead of the former one."""
+    """Return a context in which `budget`, or no deadline for None, replaces the deadline of this thread."""
     token = _current.set(budget)
     try:
         yield

@@ -98,7 +98,7 @@ def _shorten(error: FieldError) -> FieldError:
 
 
 def _shown(text: str) -> str:
-    """Return a text that an answer can have: cut to TEXT_CHARACTERS_MAX, lone surrogates as `?`."""
+    """Return a text that an answer can contain: cut to TEXT_CHARACTERS_MAX, lone surrogates as `?`."""
     text = text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"
     return text if text.isascii() else text.encode(errors="replace").decode()
 
@@ -110,7 +110,7 @@ class LineageError(Exception):
     """
 
     # Slugs and titles, here and below, are part of the REST contract. Clients compare them, so they stay as
-    # published even if the class has another name.
+    # published even if the class is renamed.
     slug: ClassVar[str] = "internal"
     title: ClassVar[str] = "Internal error"
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR

@@ -40,7 +40,7 @@ def find_commit(package: str, tree: str) -> str:
 
 
 def _git_folder(tree: str) -> str:
-    """Return the folder with HEAD, which the file `.git` names in a further worktree."""
+    """Return the folder with HEAD, which the file `.git` names in a linked worktree."""
     path = os.path.join(tree, ".git")
     pointer = re.fullmatch(r"gitdir: (.+)", _read(path))
     return os.path.join(tree, pointer[1]) if pointer else path

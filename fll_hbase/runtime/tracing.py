@@ -70,7 +70,7 @@ class Tracer(Protocol):
         """Return a context that is the span of a request, below the span of its caller if there is one."""
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """Return a context that is a span below the current one, or no span without a request."""
+        """Return a context that is a child span of the current one, or no span outside of a request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ RETAINED_MAX = 400_000
 """Derived columns in all writes of a document. Each takes two kilobytes, including its operations."""
 
 INPUTS_PER_COLUMN = 10
-"""Inputs of a column that take as much memory as a column."""
+"""Number of inputs of a column that take as much memory as the column itself."""
 
 
 class TooManyColumns(TooLarge):

@@ -15,7 +15,7 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge, Unreadable
 from fll_hbase.sources.validation import HALF, child_path
 
 CONTAINERS_MAX = 500_000
-"""Objects and arrays of a text. Each takes up to 250 bytes of memory, whether from 3 or 300 bytes of text."""
+"""Objects and arrays of a text. Each takes up to 250 bytes of memory, whether its text has 3 or 300 bytes."""
 BYTES_PER_CONTAINER_MIN = 32
 """A larger text may have one per this number of bytes; dbt's artifacts and events have one per 60 bytes."""
 
@@ -32,10 +32,10 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 def parse(raw: bytes) -> Any:
     """Parse any JSON value from a text in UTF-8; numbers too large for a float are infinite.
 
-    Raises UnreadableDocument for any other text, also for a text with a byte order mark. Also raises it for
+    Raises UnreadableDocument for any other text, including a text with a byte order mark. Also raises it for
     JSON that parsers interpret differently: NaN and Infinity, duplicate members, and lone surrogates, each
     with its path. The same goes for integers of more than 4,300 digits and for nesting beyond Python's
-    recursion limit. Raises TooLarge like `check_containers`.
+    recursion limit. Raises TooLarge as `check_containers` does.
     """
     value = parse_with_halves(raw)
     # json accepts lone surrogates, which UTF-8 cannot store. Only texts with such escapes are searched.

@@ -190,7 +190,7 @@ class Part:
         For anything else, return `?` and add an error.
         """
         value = self.members.get(name)
-        # The fast path of nearly all members, see `Validator.name`. It needs no path.
+        # The fast path of nearly all members (see `Validator.name`). It needs no path.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
         if name not in self.members:
@@ -200,7 +200,7 @@ class Part:
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max)
 
     def optional(self, name: str, *, bytes_max: int | None = None) -> str:
-        """Return an optional string, "" if it is missing or empty, `?` with an error if it is invalid."""
+        """Return an optional string; "" if it is missing or empty, or `?` with an error if it is invalid."""
         value = self.members.get(name, "")
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max) if value != "" else ""
 
@@ -256,7 +256,7 @@ class Part:
         value = self.members.get(name)
         if value is None:
             return ""
-        # The fast path of nearly all texts, see `Validator.name`.
+        # The fast path of nearly all texts (see `Validator.name`).
         if type(value) is str and value.isascii():
             return value
         return self.member(name).readable(Part.name) or ""

@@ -79,7 +79,7 @@ class RunSpan(NamedTuple):
 
 
 EDGE_CONTENTS_MAX = 10
-"""Maximum of contents listed by an edge of a reach."""
+"""Maximum number of contents listed by an edge of a reach."""
 
 
 class ReachEdge(NamedTuple):
@@ -407,7 +407,7 @@ def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
 
 
 def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
-    """Return the sort key of an entry, see `sort_entries`."""
+    """Return the sort key of an entry (see `sort_entries`)."""
     relation = entry.relation
     return (
         entry.level,

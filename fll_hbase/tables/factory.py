@@ -30,7 +30,7 @@ def open_table(
     """Open the table of a store URL. Raises ConfigurationError for other URLs, or StoreUnavailable.
 
     No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.
-    With `create=False` a SQLite file must already be a store. A table of HBase must always exist, which its
+    With `create=False` a SQLite file must already be a store. An HBase table must always exist, which its
     first call checks.
     """
     if url.startswith(SQLITE) and url != SQLITE:

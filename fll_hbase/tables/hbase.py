@@ -40,10 +40,10 @@ P = ParamSpec("P")
 
 KEYS_PER_CALL = 1_000
 SCANS_PER_CALL = 32
-"""Maximum of scans that share their waits on one connection."""
+"""Maximum number of scans that share their waits on one connection."""
 
 SCAN_ATTEMPTS_MAX = 3
-"""Maximum of attempts, each with the full time of a call, if the gateway loses the call's scanners."""
+"""Maximum number of attempts, each with the full time of a call, if the gateway loses the call's scanners."""
 
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row is still one call, because readers see the puts of a row at once."""
@@ -107,7 +107,7 @@ def to_row(cells: Mapping[bytes, Any]) -> Row:
 
 
 class HbaseTable:
-    """A table of HBase. The first call checks that it exists, and that its families never lose cells.
+    """An HBase table. The first call checks that it exists, and that its families never lose cells.
 
     Every method raises ConfigurationError if that check fails.
     """

@@ -42,7 +42,7 @@ BUSY_SECONDS = 10.0
 # Below SQLite's limit of 999 parameters, leaving room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 WARM_KEYS_MAX = 8
-"""Maximum of rows in a read that may keep writers waiting."""
+"""Maximum number of rows in a read that may keep writers waiting."""
 
 WARM_SECONDS = 1.0
 """How long after a write its connection also serves reads, without noticing if the file is removed."""
@@ -238,7 +238,7 @@ class SqliteTable:
                 self._writer_connection().execute(_SCHEMA).fetchall()
 
     def _has_schema(self) -> bool:
-        """Return True if the file is a store of this version, False if it is empty.
+        """Return True if the file is a store of this version, or False if it is empty.
 
         Raises ConfigurationError for any other database.
         """

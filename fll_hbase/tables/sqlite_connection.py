@@ -61,7 +61,7 @@ def connect(
 
 
 def damage(error: Exception, path: object) -> CorruptRow | None:
-    """Return the error for a page that is invalid or fails its checksum, None for other errors."""
+    """Return the error for a page that is invalid or fails its checksum, or None for other errors."""
     code = getattr(error, "extendedresult", 0)
     if code != apsw.SQLITE_IOERR_DATA and code & 0xFF != apsw.SQLITE_CORRUPT:
         return None

@@ -152,7 +152,7 @@ def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def _jdbc_namespace(url: str, home: str) -> tuple[str, str]:
-    """Return namespace and database of a JDBC URL, with the default port; an unknown form has no database.
+    """Return the namespace and database of a JDBC URL, with the default port; others have no database.
 
     An embedded Derby database is in its directory; a relative directory is below `home`.
     """

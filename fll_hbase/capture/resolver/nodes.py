@@ -116,7 +116,7 @@ class _PlanResolver:
         )
 
     def _ids(self, rows: Sequence[int]) -> list[int]:
-        """Return the ids of the expressions in the rows, -1 for an expression without an id."""
+        """Return the ids of the expressions in the rows, with -1 for an expression without an id."""
         return [
             -1 if number is None else number for number in (self._plan.expressions[row].id for row in rows)
         ]

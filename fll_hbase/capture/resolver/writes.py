@@ -178,5 +178,5 @@ def _without_alias(plan: Plan, number: int) -> Node:
 
 
 def _names(plan: Plan, rows: Sequence[int]) -> list[str]:
-    """Return the names of the expressions in the rows, "" for an expression without a name."""
+    """Return the names of the expressions in the rows, with "" for an expression without a name."""
     return [plan.expressions[row].name or "" for row in rows]

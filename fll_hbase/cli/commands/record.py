@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 REFUSED, PREVIEWED = "refused", "would be recorded"
 PREVIEWS_MAX, RUNS_MAX = 20, 3
-"""Most documents of a dry run, and most ids of recorded runs, that are printed."""
+"""Maximum number of printed documents of a dry run, and of printed ids of recorded runs."""
 BATCH_DOCUMENTS = 500
 WARNINGS_MAX = 100
-"""Most distinct warnings that are printed. A job usually repeats a warning in every document."""
+"""Maximum number of distinct warnings that are printed. A job usually repeats a warning in every document."""
 
 
 @click.command(
@@ -156,7 +156,7 @@ def _check_input(
 
 
 def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:
-    """Yield the documents of FILE, one if it is a run of SQL or a pipeline, none without FILE."""
+    """Yield the documents of FILE, one if it is a run of SQL or a pipeline, or none without FILE."""
     if file is None:
         return iter(())
     return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)

@@ -26,7 +26,7 @@ from fll_hbase.tables import Row, Table
 
 ROWS_DEFAULT, ROWS_MAX = 100, 10_000
 PAGE_ROWS = 10
-"""Rows of one call, since contents may have megabytes each."""
+"""Rows per call; the number is low because each content may have megabytes."""
 
 # All characters of keys: separators, escapes, packed runs and characters that are not escaped.
 _KEY_CHARACTERS = "|%+-/:@=,"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000
 COLUMNS_MAX = 10
-"""Most printed columns of a dataset. --json has all."""
+"""Maximum number of printed columns of a dataset. --json has all."""
 _OUTCOMES = ("accepted", "warned", "refused")
 
 
@@ -75,7 +75,7 @@ def watch(
 
 
 def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list[Event]]:
-    """Yield the events of a server in lists, each once, oldest first, without end if `follow`."""
+    """Yield the events of a server in lists, each once, oldest first; if `follow`, continue forever."""
     # Further documents of a millisecond can arrive after a request, so the next request includes it again.
     shown: set[Event] = set()
     while True:

@@ -22,7 +22,7 @@ _TITLE = "bold"
 """Style of titles."""
 
 _ROWS_SHOWN_MIN = 3
-"""Least shown rows of each part. A screen without room for them is filled from the top."""
+"""Minimum number of shown rows of each part. A screen without room for them is filled from the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
 
 
 def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
-    """Return the first lines of blocks, one of the `lines_max` for the count."""
+    """Return the first lines of blocks, at most `lines_max`, with the count as the last line."""
     room = max(lines_max - 1, 1)
     cut = _Cut()
     lines: list[Line] = []
@@ -205,7 +205,7 @@ def _first_lines(blocks: Sequence[Block], lines_max: int) -> list[Line]:
 
 
 def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:
-    """Return the lines of a block with its first items (of the first one at least some lines) and a count."""
+    """Return the lines of a block: as many whole items as fit, or part of the first one, and a count."""
     shown = block.items[: _items_within(block, item_lines_max)] or block.items[:1]
     items = [(line, "") for item in shown for line in item][:item_lines_max]
     return [*block.head, *items, *([(f"… {more:,} more", "dim")] if more else ()), *block.tail]

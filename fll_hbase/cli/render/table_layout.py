@@ -174,7 +174,7 @@ def _text(cell: CellText, column: Column, screen: Screen, *, short: bool) -> str
 
 
 def _smaller(grid: _Grid, short: _Grid, *, leaves_out: bool) -> Iterator[_Grid]:
-    """Yield grids, each with less than the one before; `short` has short times.
+    """Yield grids, each with less content than the one before; `short` has short times.
 
     With `leaves_out`, the last grids have no spare columns.
     """

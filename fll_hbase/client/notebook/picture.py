@@ -260,7 +260,7 @@ def _loop(x: float, y: float, to_y: float) -> str:
 
 
 def _describe(link: Link) -> str:
-    """Return the explanation of a kind of lines."""
+    """Return the explanation of a kind of line."""
     marks = {"failed runs only": link.failed, "not in order of the runs": link.late}
     return ", ".join([_WORDS[link.kind], *(mark for mark, is_so in marks.items() if is_so)])
 

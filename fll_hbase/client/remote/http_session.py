@@ -289,7 +289,7 @@ class HttpSession:
         raise requests.Timeout(reason)
 
     def _retry_seconds_max(self, causes: Sequence[BaseException]) -> float | None:
-        """Return how long to retry after a fault of a connection, None for the full time of the caller."""
+        """Return how long to retry after a fault of a connection, or None for the full time of the caller."""
         # After an earlier answer, the server is most likely restarting, and jobs must survive that.
         if self._has_answered or not any(isinstance(cause, _UNCONNECTED) for cause in causes):
             return None
@@ -380,7 +380,7 @@ def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
 
 
 def _retry_after_seconds(response: requests.Response) -> float:
-    """Return the seconds of Retry-After, a number or a date (RFC 9110, 10.2.3), 0 for anything else."""
+    """Return the seconds of Retry-After, a number or a date (RFC 9110, 10.2.3), or 0 for anything else."""
     # isdigit() alone accepts digits such as `²`, which float() refuses.
     value = response.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():

@@ -58,7 +58,7 @@ def _window(response: requests.Response) -> Window | None:
 
 
 def _header_ms(response: requests.Response, name: str) -> int | None:
-    """Return a header in seconds with three decimals as milliseconds, None if it is missing or malformed."""
+    """Return a header in seconds with three decimals as milliseconds, or None if missing or malformed."""
     header = response.headers.get(name, "")
     seconds, _, decimals = header.partition(".")
     # Parsed as digits: a float has too few for the milliseconds of late starts.

@@ -1,4 +1,4 @@
-"""Client of a server of the REST contract."""
+"""Client of a server that implements the REST contract."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.runtime.json_types import Json
 
 _ID_CHARACTERS = 8
-"""Characters of a digest that name a way; the annex has the whole digest."""
+"""Number of characters of a digest that name a way; the annex has the whole digest."""
 
 _SIGNS = {"gained": "+ gained", "lost": "− lost"}
 _CUT = {"gained": "base window", "lost": "window"}

@@ -38,7 +38,7 @@ def changes(diff: Json, kind: Kind) -> list[tuple[str, Json]]:
 
 
 def counts_text(diff: Json, kind: Kind, *, noun: str = "") -> str:
-    """Return how many parts of a kind were gained and lost, such as `2 gained, 1 lost`, "" if none were.
+    """Return how many parts of a kind were gained and lost, such as `2 gained, 1 lost`, or "" if none were.
 
     A `noun` that is not "" follows the first number: `2 ways gained, 1 lost`.
     """
@@ -81,7 +81,7 @@ def is_complete(body: Json) -> bool:
 
 
 def absent_text(diff: Json) -> str:
-    """Return which window has no run that made the field, "" if both have such runs."""
+    """Return which window has no run that made the field, or "" if both have such runs."""
     if diff["kept"]:
         return ""
     for change, window in (("gained", "window"), ("lost", "base window")):

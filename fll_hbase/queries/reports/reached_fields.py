@@ -100,7 +100,7 @@ class ReachedFields:
     def _outward(self, first: DatasetField, second: DatasetField) -> tuple[DatasetField, DatasetField]:
         """Return two fields, swapped if the walk is backward.
 
-        This turns the order of the walk into the order of the data, and the order of the data into the other.
+        This turns the order of the walk into the order of the data, and vice versa.
         """
         return (first, second) if self._direction is Direction.FORWARD else (second, first)
 

@@ -120,7 +120,7 @@ def subject_facts(field: Json) -> dict[str, str]:
 
 
 def tags_cell(field: Json) -> str:
-    """Return the tags of a field as one text, "" if it has none."""
+    """Return the tags of a field as one text, or "" if it has none."""
     return ", ".join(field.get("tags", ()))
 
 

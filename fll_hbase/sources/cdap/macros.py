@@ -137,7 +137,7 @@ class MacroValues:
         return text if resolved.unresolved else resolved.text
 
     def schema(self, part: Part) -> Schema | None:
-        """Return the schema of an object or JSON text with macros, None if absent or (warned) unreadable."""
+        """Return the schema of an object or JSON text with macros; None if absent or (warned) unreadable."""
         if part.value is None or part.value == "":
             return None
         if part.is_object:

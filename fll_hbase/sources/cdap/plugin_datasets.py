@@ -42,7 +42,7 @@ class PluginQuery:
 
 
 class PluginProperties:
-    """Properties of one plugin; `value` returns a property with macros resolved, "" if it is missing."""
+    """Properties of one plugin; `value` returns a property with macros resolved, or "" if it is missing."""
 
     def __init__(self, plugin: str, value: Callable[[str], str], connection: str) -> None:
         self._plugin = plugin

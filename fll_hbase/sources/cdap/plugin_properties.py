@@ -51,7 +51,7 @@ class Properties:
         )
 
     def text(self, name: str) -> str:
-        """Return a property without surrounding blanks, "" if it is missing."""
+        """Return a property without surrounding blanks, or "" if it is missing."""
         return self.texts.get(name, "").strip()
 
     def names(self, name: str) -> list[str]:

@@ -62,7 +62,7 @@ class InputResolver:
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 
     def origins(self, name: str) -> Origins:
-        """Return the origins of a field that an operation names, () if it is unknown.
+        """Return the origins of a field that an operation names, or () if it is unknown.
 
         The field may be dropped, or missing from the schema of a preceding stage. If nothing else is known,
         the only READ upstream of the stage becomes its origin.
@@ -77,7 +77,7 @@ class InputResolver:
         return origins
 
     def schema_origins(self, name: str) -> Origins:
-        """Return the origins of a field of the stage's schema, () if the field does not reach the stage."""
+        """Return the origins of a field of the stage's schema, or () if it does not reach the stage."""
         # Only error records bring a dropped field back. Naming the field in a schema does not.
         if name in self.flow.present or not self.flow.is_complete or self._gets_errors:
             return self._known_origins(self.flow, name)
@@ -133,7 +133,7 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply operations of the stage, also those its role implies, and restrict its fields to its schema.
+        """Apply operations of the stage, including implied ones, and restrict its fields to its schema.
 
         A source always reads and a sink always writes. Another stage without operations passes its fields on.
         """

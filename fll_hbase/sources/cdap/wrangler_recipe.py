@@ -49,7 +49,7 @@ _NUMBERED = {
 }
 """Directives that make columns whose names begin with the parsed column's name and `_`."""
 _ANY_NAMES = {"parse-as-avro", "parse-as-avro-file", "parse-as-excel", "parse-as-log", "parse-as-protobuf"}
-"""Directives that make columns with any names."""
+"""Directives that make columns with arbitrary names."""
 
 _ROWS_ONLY = {
     *("fail", "filter-by-regex", "filter-empty-or-null", "filter-row", "filter-row-if-false"),

@@ -26,7 +26,7 @@ _KEY_MEMBERS = {
     "outputDatasetFields": "destinationUrn",
     "fields": "fieldPath",
 }
-"""By list, the member of an edge that has the key in the path as its value."""
+"""For each list, the member of its edges that contains the key in the path."""
 
 # Lists of plain urns, which later versions of DataHub replaced by edges.
 _BARE = ("inputDatasets", "outputDatasets")

@@ -230,7 +230,7 @@ def _newest_ms(holders: list[Part]) -> int:
     """Return the newest audit stamp of all these objects, in ms since 1970, or 0 if none is set."""
 
     def read(stamp: Part) -> int:
-        """Return the time of a stamp, 0 if it is unset, or 0 with an error if it is invalid."""
+        """Return the time of a stamp; 0 if it is unset, or 0 with an error if it is invalid."""
         # DataHub's own classes write 0 for an unset stamp.
         is_set = without_nulls(stamp).get("time", 0) != 0
         return stamp.integer("time", below=START_LIMIT_MS) if is_set else 0

@@ -50,7 +50,7 @@ _DATASET = "urn:li:dataset:"
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """A parsed message; `counted` includes every proposal, also those that are only counted.
+    """A parsed message; `counted` includes every proposal, even those that are only counted.
 
     `warnings` are about parts that are left out. `refused` has the errors of unreadable proposals.
     """
@@ -231,7 +231,7 @@ def _dataset(validator: Validator, proposal: Proposal) -> _Program:
 
 
 def _job(validator: Validator, proposal: Proposal) -> _Program:
-    """Return namespace and flow of a job's urn as a program; `?` with an error for any other urn."""
+    """Return the namespace and flow of a job's urn as a program; `?` with an error for any other urn."""
     try:
         job = urns.parse_job(proposal.urn)
     except ValueError as error:

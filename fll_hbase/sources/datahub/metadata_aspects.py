@@ -53,7 +53,7 @@ def _fields(aspect: Part, name: str) -> Iterator[tuple[str, str, Part]]:
 
 
 def description(aspect: Part, dataset: Dataset) -> DatasetMetadata:
-    """Return the description in `datasetProperties`, "" if it is missing; the name is ignored."""
+    """Return the description in `datasetProperties`, or "" if it is missing; the name is ignored."""
     return DatasetMetadata(dataset, (), without_nulls(aspect).text("description"))
 
 

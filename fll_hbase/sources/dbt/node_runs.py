@@ -90,7 +90,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return all unique ids after their dependencies; warn of circles, whose nodes come last."""
+    """Return all unique ids after their dependencies; warn of cycles, whose nodes come last."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
@@ -100,7 +100,7 @@ def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[st
         circle = ", ".join(sorted(set(error.args[1]))[:10])
         detail = f"some depend on one another in a circle: {circle}; columns of `SELECT *` may be unknown"
         validator.warning(child_path(MANIFEST.member, "nodes"), detail)
-    # After the error, the sorter still returns the nodes that no circle blocks.
+    # After the error, the sorter still returns the nodes that no cycle blocks.
     ordered: dict[str, None] = {}
     while ready := sorter.get_ready():
         ordered.update(dict.fromkeys(ready))

@@ -160,7 +160,7 @@ def read_operations(
 
 
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
-    """Return the errors of shape in the operations, none if there are only errors of lineage."""
+    """Return the errors of shape in the operations, or none if there are only errors of lineage."""
     validator = Validator()
     with suppress(InvalidLineage, UnreadableDocument):
         _parse_operations(Part(validator, members), namespace)

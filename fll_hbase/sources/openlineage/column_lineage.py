@@ -124,7 +124,7 @@ def _read_transformation(part: Part, dataset_index: int, field: str) -> InputCol
 
 
 def _describe_field(field: Part) -> str:
-    """Return the transformation's description that older layouts have in the field, "" if absent."""
+    """Return the transformation's description that older layouts have in the field, or "" if absent."""
     type_ = field.text("transformationType")
     description = field.text("transformationDescription")
     masked = type_.upper() == MASKED

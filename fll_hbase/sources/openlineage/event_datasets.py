@@ -249,7 +249,7 @@ class DatasetCollector:
         return self._indexes.setdefault(name, len(self._indexes))
 
     def _read_name(self, item: Part, *, doubled: bool = False) -> Name | None:
-        """Return namespace and name after name rules, or None, with a warning, if either is unreadable."""
+        """Return the namespace and name after name rules, or None, with a warning, if one is unreadable."""
         errors_before = item.validator.errors.count
         if item.get("namespace") == "" and self._namespace:
             namespace = self._namespace_of_job(item)

@@ -233,7 +233,7 @@ def _outputs(operations: Sequence[Operation], outputs: set[int]) -> list[_Output
 
 
 def _index(name: str) -> int:
-    """Return the index of a table by the name under which it is read, -1 if the event lacks the table."""
+    """Return the index of a table by the name under which it is read, or -1 if the event lacks the table."""
     return int(name[1:]) if name.startswith(_TABLE[0]) else -1
 
 

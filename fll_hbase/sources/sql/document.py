@@ -86,7 +86,7 @@ def _read_script(
         raise UnreadableDocument(chain(validator.errors, faults))
     state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
-    # The text may contain lone surrogates, see `_read_sql`.
+    # The text may contain lone surrogates (see `_read_sql`).
     run = replace(
         run, details=encode_details(sql=sql if sql.isascii() else sql.encode(errors="replace").decode())
     )

@@ -44,7 +44,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 _NO_STATEMENTS = (exp.Command, exp.Alias, exp.Condition, exp.Identifier)
 """Trees that the library returns for text that it does not understand or that is only an expression."""
 SUGGESTED_MAX = 5
-"""Number of dialects that a statement's error names."""
+"""Maximum number of dialects that a statement's error names."""
 SUGGESTED_SIZE_MAX = 2_000
 """Length of the longest statement that is tried in other dialects."""
 CHARACTERS_MAX = 1_000_000

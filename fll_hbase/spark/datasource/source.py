@@ -27,7 +27,7 @@ class LineageSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Return the columns of the table of the options as DDL. Raises ConfigurationError, InvalidQuery."""
+        """Return the columns of the selected table as DDL. Raises ConfigurationError and InvalidQuery."""
         return SCHEMAS[parse_options(self.options).table]
 
     def reader(self, schema: StructType) -> LineageReader:

@@ -64,7 +64,7 @@ def _read_runs(
 
 
 def _commit(row: Cells) -> tuple[str, int] | None:
-    """Return name and time of the valid commit record, or None if no commit of the run has completed."""
+    """Return the name and time of the valid commit record, or None if no commit of the run has completed."""
     column = run_rows.commit_column_of(row)
     return None if column is None else (column[len(layout.COMMIT) :].decode(), row[column].stamp_ms)
 

@@ -97,7 +97,7 @@ class OutputDirectory:
         self._install(output)
 
     def clear(self) -> None:
-        """Remove the last output by replacing it with nothing. Raises LineageError like `replacing`."""
+        """Remove the last output by replacing it with nothing. Raises LineageError as `replacing` does."""
         with self.replacing():
             pass
 

@@ -98,7 +98,7 @@ def _is_of_runs(key_range: Range) -> bool:
 
 
 def _horizons(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int]]:
-    """Yield one row with the latest horizon in a range of catalogue rows, 0 without any."""
+    """Yield one row with the latest horizon in a range of catalogue rows, or 0 without any."""
     yield (partitions.latest_horizon_in(table, [(start, stop)]),)
 
 

@@ -51,7 +51,7 @@ class ChangesReport:
         return {**members, **self.batch.rows, **window, "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
-        """Return number of the batch, rows by table, place and duration as one line of text."""
+        """Return the number of the batch, rows by table, place and duration as one line of text."""
         counts = ", ".join(f"{count:,} in {name}" for name, count in self.batch.rows.items())
         return f"batch {self.batch.number}, {counts}: {self.batch.target.out}, {self.seconds:.0f} s"
 

@@ -316,6 +316,6 @@ def _change_batches(
 
 
 def _sum(removed: DataFrame) -> Removed:
-    """Return the sums of a frame of REMOVED, 0 without rows. Computes the frame, which may delete."""
+    """Return the sums of a frame of REMOVED, or 0 without rows. Computes the frame, which may delete."""
     row = removed.agg(f.sum("rows"), f.sum("cells"), f.sum("bytes")).collect()[0]
     return Removed(*(int(number or 0) for number in row))

@@ -41,7 +41,7 @@ ROW_KINDS = (layout.CONTENTS, layout.EVENT_BODIES)
 """Prefixes of rows that are deleted as a whole, not cell by cell."""
 
 AGE_COLUMNS = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
-"""The small columns of ROW_KINDS. They decide the age of a row, so that operations are not read."""
+"""The small columns of ROW_KINDS. They decide the age of a row, so operations need not be read."""
 
 _RUN_WAITS = WAITS | 8 << len(OLD)
 ANY_AGE_MS = 2**63 - 1

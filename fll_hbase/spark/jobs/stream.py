@@ -30,7 +30,7 @@ from fll_hbase.tables import canonical_url
 
 POLL_SECONDS = 0.1
 REPORTS_MAX = 50
-"""Most reports of batches that wait to be printed. Spark keeps the progress of the last 100 batches."""
+"""Maximum number of batch reports that await printing. Spark keeps the progress of the last 100 batches."""
 
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's name for the error of two streams that write the same entry of a checkpoint."""
@@ -149,7 +149,7 @@ def _report(
 
 
 def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
-    """Return Spark's progress of a batch as JSON, None before its commit, {} if Spark has forgotten it."""
+    """Return Spark's progress of a batch as JSON, None before its commit, or {} if Spark has forgotten it."""
     last = query.lastProgress
     if last is None or last["batchId"] < number:
         return None

@@ -37,7 +37,7 @@ SIZE = "size"
 KEY, START_MS = "key", "start_ms"
 
 FIRST_LINES = 1_000
-"""Lines that are examined before all others."""
+"""Number of lines that are examined before all others."""
 
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:

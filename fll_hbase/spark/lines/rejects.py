@@ -17,7 +17,7 @@ from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, SIZE, VALUE
 from fll_hbase.spark.lines.worker_ingest import REJECTED
 
 SORTED_MAX = 10_000
-"""Most rejected lines that are written as one file."""
+"""Maximum number of rejected lines that are written as one file."""
 
 
 FIRST_BYTES = 1_000
@@ -74,7 +74,7 @@ def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
 
 
 def _split_uri(uri: str) -> tuple[str, str]:
-    """Return host or bucket, "" without one, and the decoded path of a URI without a slash at its end."""
+    """Return the host or bucket ("" without one) and the decoded path of a URI without a trailing slash."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path).rstrip("/")
 

@@ -39,7 +39,7 @@ Report = Callable[[str, int], None]
 """Called after each page with the name of the row kind and the number of rows compared by the pass."""
 
 PASSES_MAX = 5
-"""Maximum of passes per command: a source under constant writes may never compare equal."""
+"""Maximum number of passes per command: a source under constant writes may never compare equal."""
 
 _SKEW_SHARE = 8
 """Clocks may differ by an eighth of the grace period."""
@@ -293,7 +293,7 @@ class CopyPass:
 
 
 def _copied(key: bytes, row: Row) -> Row:
-    """Return the copied cells of a row, see `copied_cells`, or {} for the progress row of a copy."""
+    """Return the copied cells of a row (see `copied_cells`), or {} for the progress row of a copy."""
     return {} if key == ROW else copied_cells(key, row)
 
 

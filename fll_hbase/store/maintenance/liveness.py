@@ -25,7 +25,7 @@ from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000
-"""Maximum of cached days of contents whose shared cells were already reported."""
+"""Maximum number of cached days of contents whose shared cells were already reported."""
 
 _ANY_AGE_MS = 2**63 - 1
 # Bypass the Python-level constructor of a named tuple, because each run needs several cells.
@@ -222,7 +222,7 @@ def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
 
 
 def run_index_cell(tail: bytes) -> CellKey:
-    """Return the cell that represents all rows of the run index with a tail, see `needed_cell`."""
+    """Return the cell that represents all rows of the run index with a tail (see `needed_cell`)."""
     return _cell_key((run_index_row(tail), b""))
 
 
@@ -251,7 +251,7 @@ def _require(
 
 
 def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
-    """Return the head of a commit value, None for None. Raises CorruptRow, naming the row `key`."""
+    """Return the head of a commit value, or None for None. Raises CorruptRow, naming the row `key`."""
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:

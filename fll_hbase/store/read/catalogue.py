@@ -32,7 +32,7 @@ from fll_hbase.store.read.name_search import (
 from fll_hbase.tables import Cell, Row, Table, read_rows
 
 DATASETS_PER_READ = 128
-"""Maximum of catalogue rows read together."""
+"""Maximum number of catalogue rows read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Catalogue:
         return DatasetSummary(tuple(names), description, len(_fields(*rows.values())))
 
     def description(self, dataset: Dataset) -> str:
-        """Return the latest description of a dataset, "" without one, in one call. Raises CorruptRow."""
+        """Return the latest description of a dataset, or "" without one, in one call. Raises CorruptRow."""
         key = layout.dataset_row(dataset)
         with in_row(key):
             return _latest_description(self._table.get(key, columns=(layout.LIGHT,)))
@@ -161,7 +161,7 @@ class Catalogue:
                     yield DatasetField(dataset, parsed[1]), cell
 
     def field_names(self, dataset: Dataset) -> list[str] | None:
-        """Return the sorted field names of a dataset under all its names, None if it was never recorded."""
+        """Return the sorted field names of a dataset under all its names, or None if never recorded."""
         fields = self.fields(dataset)
         return None if fields is None else [field.name for field in fields]
 
@@ -305,7 +305,7 @@ def _fields(*rows: Row) -> list[CatalogueField]:
 
 
 def _latest_description(row: Row) -> str:
-    """Return the latest description in a catalogue row, "" without one. Raises CorruptRow."""
+    """Return the latest description in a catalogue row, or "" without one. Raises CorruptRow."""
     return _latest_text([cell for column, cell in row.items() if column.startswith(layout.DESCRIPTION)])
 
 

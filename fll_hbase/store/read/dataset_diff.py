@@ -20,7 +20,7 @@ from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
 
 _INDEXED_INPUTS_MAX = 500_000
-"""Maximum of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
+"""Maximum number of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
 
 _Contents: TypeAlias = frozenset[DatasetOfContent]
 _Ways: TypeAlias = dict[str, list[DatasetOfContent]]
@@ -121,10 +121,10 @@ class FieldDiffReader(FieldGraphReader):
     ) -> FieldDiff:
         """Return which derivations of `window` are missing in `base`, and the reverse.
 
-        The work follows the days and distinct contents of both windows, not their runs; runs are counted only
-        for derivations that one window lacks. A part that a limit may have cut is neither gained nor lost
-        (see `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded if no
-        content was read in time.
+        The work grows with the days and distinct contents of both windows, not with their runs; runs are
+        counted only for derivations that one window lacks. A part that a limit may have cut is neither gained
+        nor lost (see `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded
+        if no content was read in time.
         """
         queries = [
             WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)

@@ -29,7 +29,7 @@ _Day: TypeAlias = list[tuple[str, DayRuns]]
 """The runs of a day, each with the checksum of their content."""
 
 BATCH_CONTENTS = 100
-"""Maximum of contents whose field maps are read in one call."""
+"""Maximum number of contents whose field maps are read in one call."""
 
 
 class RunGroup(NamedTuple):
@@ -215,14 +215,14 @@ class _Digests:
         self._unread = self._read(newest_first)
 
     def digest(self, checksum: str) -> str:
-        """Return the digest of a content, "" if it does not write the field. Raises DeadlineExceeded."""
+        """Return the digest of a content, or "" if it does not write the field. Raises DeadlineExceeded."""
         while checksum not in self._by_checksum:
             following, digest = next(self._unread)
             self._by_checksum[following] = digest
         return self._by_checksum[checksum]
 
     def _read(self, checksums: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield each checksum with the joined digests of its fields, "" if it writes none."""
+        """Yield each checksum with the joined digests of its fields, or "" if it writes none."""
         for begin in range(0, len(checksums), BATCH_CONTENTS):
             batch = checksums[begin : begin + BATCH_CONTENTS]
             # Use all names of the dataset, because a content may write any of them.

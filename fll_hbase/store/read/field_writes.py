@@ -29,7 +29,7 @@ AGES_DAYS = (32, 256, 2_048)
 """Ages of windows of older runs, searched one after another; the first one has most fields."""
 
 CONTENTS_MAX = 1_000
-"""Maximum of distinct contents searched for fields that the newest runs did not write."""
+"""Maximum number of distinct contents searched for fields that the newest runs did not write."""
 
 DROP = "DROP"
 
@@ -72,7 +72,7 @@ class _Schema:
 class FieldWriteReader(Reader):
     """Reads when fields were written, excluding failed runs. Threads may share it.
 
-    The work follows the number of newest runs. For fields that these did not write, it also follows the
+    The work grows with the number of newest runs. For fields that these did not write, it also grows with the
     number of distinct contents since.
     """
 
@@ -188,7 +188,7 @@ def _older_windows(newest_ms: int) -> Iterator[Window]:
 
 
 def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] | None:
-    """Return the fields of a schema reported by a run: empty for a dropped dataset, None without a schema."""
+    """Return the fields of a schema reported by a run: empty for a dropped dataset, None without one."""
     # The schemas of an export list only the fields that its runs used.
     if lineage.operations:
         return None

@@ -13,7 +13,7 @@ from fll_hbase.store.components import Reader
 from fll_hbase.store.results import ReachEdge
 
 HOPS_MAX = 10_000
-"""Maximum of hop contents that one report reads to explain hops."""
+"""Maximum number of hop contents that one report reads to explain hops."""
 
 Ends: TypeAlias = tuple[DatasetField, DatasetField]
 """The source and the destination of a hop."""
@@ -26,7 +26,7 @@ class HopReader(Reader):
         """Return, by the ends of each edge, the hops in its contents, the newest first.
 
         Leaves out edges without counted runs, and hops that are hidden or unknown. Reads at most the first
-        `HOPS_MAX` contents of edges, until the deadline; `truncated_by` gets a reached limit.
+        `HOPS_MAX` contents of edges, until the deadline; a reached limit is added to `truncated_by`.
         """
         counted = [(checksum, edge) for edge in edges for checksum in edge.checksums]
         if len(counted) > HOPS_MAX:

@@ -30,10 +30,10 @@ FIRST_RUNS = 8
 """Rows of the first scan of a namespace beside others. Its further scans each read twice as many."""
 
 EXAMINED_MAX = 20_000
-"""Maximum of run index rows that one page examines; a filtered page may be short and not the last."""
+"""Maximum number of run index rows that one page examines; a filtered page may be short and not the last."""
 
 NAMESPACES_MAX = 10_000
-"""Maximum of namespaces in an answer over all namespaces."""
+"""Maximum number of namespaces in an answer over all namespaces."""
 
 
 class _Hint(NamedTuple):
@@ -139,7 +139,7 @@ class NamespaceRunReader(Reader):
         if len(namespaces) > NAMESPACES_MAX:
             truncated_by.append(f"namespaces_max={NAMESPACES_MAX}")
         # One call reads a few rows of each namespace; more are read only from those with the newest runs. The
-        # work for a page thus follows its runs and the number of namespaces, not the total number of runs
+        # work for a page thus grows with its runs and the number of namespaces, not the total number of runs
         # (decision 31).
         ranges_of = [_range(namespace, start, stop) for namespace in namespaces[:NAMESPACES_MAX]]
         scans = [Scan(*key_range, limit=min(FIRST_RUNS, batch_size)) for key_range in ranges_of]

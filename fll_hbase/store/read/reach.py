@@ -26,7 +26,7 @@ _UNBOUNDED = -(2**63)
 """Smaller than every bound: no run is within it."""
 
 DATASETS_PER_READ = 128
-"""Maximum of datasets of one level that are read together."""
+"""Maximum number of datasets of one level that are read together."""
 
 
 class Expansion(NamedTuple):

@@ -13,10 +13,10 @@ from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.tables import Row, Scan
 
 PAGE_REFERENCES_MAX = 1000
-"""Maximum of references in a page."""
+"""Maximum number of references in a page."""
 
 COLUMNS_MAX = 200
-"""Maximum of columns in a scan of references. If a day has more contents, all its references are read."""
+"""Maximum number of columns in a reference scan. With more contents in a day, all its references are read."""
 
 
 class Page(NamedTuple):
@@ -38,7 +38,7 @@ def first_page(query: WindowQuery, day: int) -> Page:
 def read_page(
     query: WindowQuery, page: Page, wanted: Collection[str]
 ) -> Reads[tuple[list[bytes], Page | None]]:
-    """Return tails of references to wanted contents, newest first, and the next page, None after the last."""
+    """Return tails of references to wanted contents, newest first, and the next page or None."""
     rows: list[tuple[bytes, Row]] = yield Scan(
         page.start, page.stop, reference_columns(wanted, query), page.limit
     )

@@ -37,7 +37,7 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Scan
 
 BATCH_RUNS = 1000
-"""Maximum of references per call."""
+"""Maximum number of references per call."""
 
 REFERENCES_MAX = 100
 """References of one page. If a dataset has fewer in a direction, all are read."""
@@ -46,10 +46,10 @@ PARTS = 16
 """Parts of a range of starts. A search step reads one reference in each part."""
 
 SEARCHES_MAX = 5
-"""Maximum of starts, from the oldest, at which a search may find only references that are no longer valid."""
+"""Maximum number of starts, from the oldest, at which a search may find only invalid references."""
 
 PROGRAM_DAYS_MAX = 5_000
-"""Maximum of program days in one list of programs."""
+"""Maximum number of program days in one list of programs."""
 
 FAILED_IDS_MAX = 10
 """Number of newest failed run ids that a program day lists."""
@@ -454,7 +454,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the start of the oldest matching run up to `newest_ms`, None after SEARCHES_MAX searches."""
+        """Return the start of the oldest matching run up to `newest_ms`; None after SEARCHES_MAX searches."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))

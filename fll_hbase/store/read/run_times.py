@@ -33,7 +33,7 @@ _NO_PROGRAM = b""
 
 
 class RunTimes:
-    """The runs of one content in a window. A bound is a start in ms, or its negative, see `bound_of`."""
+    """The runs of one content in a window. A bound is a start in ms, or its negative (see `bound_of`)."""
 
     __slots__ = ("_newest_first", "_spans", "_window")
 
@@ -125,7 +125,7 @@ def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, None without any. If several runs started last, it names the smallest id."""
+    """Return the span of runs, or None if none. If several runs started last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))
@@ -210,7 +210,7 @@ class RunTimesReader:
         )
 
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
-        """Return when contents ran that may have a field of the query's dataset; see `times`."""
+        """Return when the contents ran that may have a field of the query's dataset; see `times`."""
         (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed

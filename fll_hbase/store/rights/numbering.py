@@ -62,10 +62,10 @@ _COMPOSED = (
 _COLLECTIONS = frozenset({tuple, list, set, frozenset})
 
 _LABELS_MAX = 50
-"""Maximum of labels that one part distinguishes."""
+"""Maximum number of labels that one part distinguishes."""
 
 _ROUNDS_MAX = 4
-"""Maximum of refinements of the order; labels that are still equal look the same in the answer."""
+"""Maximum number of refinements of the order; labels that are still equal look the same in the answer."""
 
 
 def begin_answer() -> None:
@@ -170,7 +170,7 @@ class _Contexts:
 
 
 def _number(name: str) -> int:
-    """Return the number in the shown name `hidden <number>`, 0 for an empty name."""
+    """Return the number in the shown name `hidden <number>`, or 0 for an empty name."""
     return int(name.rpartition(" ")[2]) if name else 0
 
 

@@ -75,7 +75,7 @@ ResultT = TypeVar(
 )
 
 _DECISIONS_MAX = 10_000
-"""Maximum of namespaces with a cached decision on whether the principal may read them."""
+"""Maximum number of namespaces with a cached decision on whether the principal may read them."""
 
 
 class NumberedSummaryReader(FieldSummaryReader):
@@ -164,7 +164,7 @@ class CheckedRetention(RetentionRequests):
         self._principal = principal
 
     def count(self, request: RetentionRequest) -> Affected:
-        """Return how many runs the request affects. Raises Forbidden, and NotFound as RetentionRequests."""
+        """Return how many runs the request affects. Raises Forbidden and NotFound."""
         self._check(request)
         return self._base.count(request)
 
@@ -240,7 +240,7 @@ class StoreView(LineageStore):
         return [run if isinstance(run, LineageError) else _anonymous(run, next(results)) for run in checked]
 
     def record_one(self, run: RunInput) -> CommitResult:
-        """Record one run or event. Raises Forbidden and RunIdConflict, and other errors as `LineageStore`."""
+        """Record one run or event. Raises Forbidden, RunIdConflict, and the errors of `LineageStore`."""
         (checked,) = self._checked([run])
         if isinstance(checked, LineageError):
             raise checked

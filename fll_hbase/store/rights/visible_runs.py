@@ -23,13 +23,13 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Row, Table, read_rows
 
 _NO_DIGESTS = ("0" * 32, "f" * 32)
-"""Digests that are read instead for an id without events, so that it takes the same reads."""
+"""Digests that are read for an id without events, so that it takes as many reads as any other id."""
 
 _RUNS_MAX = 100_000
-"""Maximum of runs with a cached decision on whether their program is visible."""
+"""Maximum number of runs with a cached decision on whether their program is visible."""
 
 _CONTENTS_MAX = 100_000
-"""Maximum of contents with a cached decision on what is visible."""
+"""Maximum number of contents with a cached decision on what is visible."""
 
 
 class VisibleRuns(EventMerger):
@@ -46,7 +46,7 @@ class VisibleRuns(EventMerger):
         self._base = table
         self._may_read = may_read
         self.has_hidden = False
-        """True once any program was hidden. While False, no answer can contain a label of a program."""
+        """True once any program has been hidden. While False, no answer can contain a label of a program."""
         self._shown: LRUCache[RunKey, bool] = LRUCache(_RUNS_MAX)
         self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
 
@@ -117,7 +117,7 @@ class VisibleRuns(EventMerger):
         return namespace
 
     def _namespace_of_events(self, events: Sequence[RunEvent]) -> str:
-        """Return the namespace of the program in a run's sorted events, "" without any, in one call.
+        """Return the namespace of the program in a run's sorted events, or "" without any, in one call.
 
         Caches the bodies if the namespace may be read. Raises CorruptRow if a body is missing or invalid.
         """
@@ -192,7 +192,7 @@ class VisibleRuns(EventMerger):
             visibility[endpoints.checksum] = self._sees(endpoints)
         with self._lock:
             self._seen.update({checksum: seen for checksum, seen in visibility.items() if seen is not None})
-        # A content may be missing, see ContentMissing. Its runs show only their program.
+        # A content may be missing (see ContentMissing). Its runs show only their program.
         return {checksum: seen or (False, False) for checksum, seen in visibility.items()}
 
     def _sees(self, endpoints: ContentEndpoints) -> tuple[bool, bool]:

@@ -30,7 +30,7 @@ _BYTES_PER_CELL = 200
 """Memory of a cell without its column and value, as measured."""
 
 _DECISIONS_MAX = 10_000
-"""Maximum of namespaces with a cached decision on whether they may be read."""
+"""Maximum number of namespaces with a cached decision on whether they may be read."""
 
 _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit. Further scans each read twice as many."""
@@ -38,10 +38,10 @@ _SCAN_ROWS = 100
 _SCAN_ROWS_MAX = 5_000
 
 _SPANS_MAX = 8
-"""Maximum of ranges for reading lists of namespaces. Adjacent grants share a range if there are more."""
+"""Maximum number of ranges for reading lists of namespaces. If there are more, adjacent grants share one."""
 
 _UNMASKED_MAX = 100_000
-"""Maximum of contents cached as having nothing hidden."""
+"""Maximum number of contents cached as having nothing hidden."""
 
 _SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.CALENDARS, layout.PROPERTIES}
 """Kinds of rows without a namespace; VisibleRuns shows their visible parts."""
@@ -185,7 +185,7 @@ class VisibleTable:
         return True
 
     def public_checksum(self, checksum: str) -> str:
-        """Return the public checksum of a content, see `public_checksums`."""
+        """Return the public checksum of a content (see `public_checksums`)."""
         return self.public_checksums([checksum])[checksum]
 
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:

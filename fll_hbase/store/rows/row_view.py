@@ -22,7 +22,7 @@ Parts: TypeAlias = dict[str, Any]
 """Names in a key, as texts; members whose names end with `Ms` are times in milliseconds since 1970."""
 
 CELLS_MAX = 100
-"""Maximum of cells shown per row; a dataset may have thousands of fields."""
+"""Maximum number of cells shown per row; a dataset may have thousands of fields."""
 
 VALUE_CHARACTERS_MAX = 200
 
@@ -90,7 +90,7 @@ def _cut(text: str) -> str:
 
 
 def _dataset(dataset: Dataset) -> Parts:
-    """Return namespace and name of a dataset."""
+    """Return the namespace and name of a dataset."""
     return {"namespace": dataset.namespace, "name": dataset.name}
 
 
@@ -138,7 +138,7 @@ def _way(key: bytes) -> Parts:
 
 
 def _calendar(key: bytes) -> Parts:
-    """Return checksum and start of the period in the key of a calendar. Raises CorruptRow."""
+    """Return the checksum and the start of the period in the key of a calendar. Raises CorruptRow."""
     checksum, period = calendars.parse_calendar(key)
     return {"checksum": checksum, "periodMs": _period_ms(period)}
 
@@ -149,7 +149,7 @@ def _period_ms(period: int) -> int:
 
 
 def _run_index(key: bytes) -> Parts:
-    """Return namespace, start and run id in a key of the run index. Raises CorruptRow."""
+    """Return the namespace, start and run id in a key of the run index. Raises CorruptRow."""
     namespace, tail = layout.split_run_index_key(key)
     reference = layout.parse_run_index_tail(tail)
     return {"namespace": unescape(namespace), "startMs": reference.start_ms, **_run_parts(reference.run)}

@@ -58,7 +58,7 @@ class LatestDocument(NamedTuple):
 
 
 def head_of(committed: CommittedRun) -> CommittedHead:
-    """Return checksum, start and state of a committed run."""
+    """Return the checksum, start and state of a committed run."""
     return CommittedHead(committed.checksum, committed.run.start_ms, committed.run.state)
 
 

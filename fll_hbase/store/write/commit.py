@@ -45,7 +45,7 @@ from fll_hbase.store.write.refresh import ContentRefresher, WayWriter, way_puts
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
-"""Maximum of passes before step 6 gives up with StoreUnavailable."""
+"""Maximum number of passes before step 6 gives up with StoreUnavailable."""
 
 
 class RunCommitter:
@@ -400,7 +400,7 @@ def _split_by_content(
 
 
 def _committed_day(row: Row) -> ContentDay | None:
-    """Return the content and day for which a run row counts, None without a readable commit record."""
+    """Return the content and day for which a run row counts, or None without a readable commit record."""
     value = run_rows.commit_value(row)
     if value is None:
         return None

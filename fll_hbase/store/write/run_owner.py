@@ -20,7 +20,7 @@ def require_owner(run: ProgramRun, commit_value: bytes | None) -> None:
 
 
 def owner_of(run: RunKey, commit_value: bytes | None) -> ProgramId | None:
-    """Return the program of a commit value, None for a run not committed, or recorded by events."""
+    """Return the program of a commit value, or None for a run not committed or recorded by events."""
     # Run ids of events are UUIDs, and a document may describe a run that an agent reports under other names.
     if commit_value is None or run_rows.is_head_only(commit_value):
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 TRACE_CHARACTERS_MAX = 2**20
-"""Most characters of a trace that are kept. The rest, where causes repeat, is left out."""
+"""Maximum number of characters of a trace that are kept. The rest, where causes repeat, is left out."""
 
 END_SECONDS = 10.0
 """How long a JVM that does not answer may take to end."""
@@ -31,9 +31,10 @@ _ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 def jvm_end(gateway: JavaGateway) -> str:
-    """Return that the JVM behind a gateway has ended, and why if its exit code shows it, or "" if it answers.
+    """Return a text that says that the JVM behind a gateway has ended, or "" if it answers.
 
-    This waits for the end of the JVM for at most END_SECONDS.
+    The text gives the reason if the exit code shows it. This waits for the end of the JVM for at most
+    END_SECONDS.
     """
     from py4j.protocol import Py4JError
 

@@ -133,5 +133,5 @@ class DialectFacts:
 
     @property
     def parser_name(self) -> str:
-        """Return the dialect's name in the SQL library, "" for `ansi`, the library's own dialect."""
+        """Return the dialect's name in the SQL library, or "" for `ansi`, the library's own dialect."""
         return "" if self.name == "ansi" else self.name

@@ -29,7 +29,7 @@ _NO_FUNCTIONS = {
 
 
 def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int, is_table: IsTable) -> str:
-    """Return the name that the dialect's engine gives to an expression, "" if it has no rule for it.
+    """Return the name that the dialect's engine gives to an expression, or "" if it has no rule for it.
 
     `number` is the position of the column from 0. `unnamed` counts the preceding columns without a name.
     """

@@ -39,7 +39,7 @@ class ColumnProvenance:
 
     @property
     def inputs_weight(self) -> int:
-        """Return the weight of its inputs in columns, see `derived_columns`."""
+        """Return the weight of its inputs in columns (see `derived_columns`)."""
         return inputs_weight(len(self.direct) + len(self.indirect))
 
     def with_text(self, name: str) -> ColumnProvenance:
@@ -105,7 +105,7 @@ class ColumnSet:
         return self._by_name.get(name) or self._by_name.get(name.lower())
 
     def lookup(self, name: str) -> ColumnProvenance | None:
-        """Return the listed column of a name, else the result of `fallback`, or None if both are missing."""
+        """Return the listed column with a name, else the result of `fallback`, or None without either."""
         return self.get(name) or (self.fallback(name) if self.fallback else None)
 
 

@@ -548,7 +548,7 @@ def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
     """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, also from named windows."""
     yield from _arguments(node, kind, "this")
     window: exp.Expr | None = node
-    # A window may extend a named window, and in invalid SQL named windows may form a circle.
+    # A window may extend a named window, and in invalid SQL named windows may form a cycle.
     seen: set[str] = set()
     while window is not None:
         yield from _arguments(window, kind or "window", "partition_by", "order", "spec")

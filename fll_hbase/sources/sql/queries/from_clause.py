@@ -113,7 +113,7 @@ def _add_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
 
 
 def _position(node: exp.Expr) -> int:
-    """Return the offset of one of a clause's names in the text, 0 if it has none."""
+    """Return the offset of one of a clause's names in the text, or 0 if it has none."""
     names = node.find_all(exp.Identifier)
     return next((int(name.meta["start"]) for name in names if "start" in name.meta), 0)
 

@@ -255,7 +255,7 @@ def _derived(columns: Iterable[ColumnProvenance]) -> int:
 
 
 def temporary_mark(identifier: exp.Expr) -> str:
-    """Return `#` or `##` for a temporary table of T-SQL, which the parser keeps as a flag, "" for others."""
+    """Return `#` or `##` for a temporary table of T-SQL, which the parser keeps as a flag; "" for others."""
     if identifier.name.startswith("#"):
         return ""
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
@@ -303,7 +303,7 @@ def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | No
 
 
 def _name_fault(script: ScriptState, name: str) -> str:
-    """Return what is wrong with the name of a dataset or field, "" if it is valid."""
+    """Return what is wrong with the name of a dataset or field, or "" if it is valid."""
     if script.script.has_halves and REPLACEMENT in name:
         return HALF
     validator = Validator()

@@ -74,7 +74,7 @@ class SourceText:
     def extract(
         self, kind: str, extent: tuple[int, int], *, alias_start: int = -1, keep_literals: bool = False
     ) -> str:
-        """Return the text of the innermost item or clause of a kind around an extent, "" if there is none.
+        """Return the text of the innermost item or clause of a kind around an extent, or "" if there is none.
 
         `extent` has the offsets of the first and last character. The alias at `alias_start` is left out.
         """

@@ -394,7 +394,7 @@ class _Splitter:
         return self._ends_by_word and statement_boundaries.is_separator(self._tokens, number)
 
     def _text(self, number: int) -> str:
-        """Return the text of a token, "" beyond the end."""
+        """Return the text of a token, or "" beyond the end."""
         return self._tokens[number].text if number < len(self._tokens) else ""
 
     def _word(self, number: int) -> str:

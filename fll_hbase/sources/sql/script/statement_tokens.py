@@ -17,7 +17,7 @@ _QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HERED
 
 
 def word_at(tokens: Sequence[Token], number: int) -> str:
-    """Return an unquoted word in upper case, "" for any other token and beyond the end."""
+    """Return an unquoted word in upper case, or "" for any other token and beyond the end."""
     if not 0 <= number < len(tokens) or tokens[number].token_type in _QUOTED:
         return ""
     return tokens[number].text.upper()

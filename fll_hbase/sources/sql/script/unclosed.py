@@ -38,8 +38,8 @@ class UnclosedPart:
 def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPart]:
     """Return the parts of a text with a quote or comment that is never closed, in order.
 
-    `is_closed` returns whether a text closes all quotes and comments. The texts passed to it have in all a
-    small multiple of the length of `sql`.
+    `is_closed` returns whether a text closes all quotes and comments. The total length of the texts passed to
+    it is a small multiple of the length of `sql`.
     """
     starts = [0, *plain_starts(sql)]
     pieces = list(zip(starts, [*starts[1:], len(sql)], strict=True))

@@ -128,7 +128,7 @@ class RunRowChecker:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
     def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
-        """Return the facts of a row with one valid document and its commit record, None for other rows."""
+        """Return the facts of a row with one valid document and its commit record, or None for other rows."""
         # Nearly all rows have this form, and this check avoids decoding them.
         if len(row) != 2:
             return None
@@ -151,7 +151,7 @@ class RunRowChecker:
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
     def _decode_commit(self, key: bytes, row: Row, value: bytes | None) -> RunIndexFacts | None:
-        """Return the facts of the run row `key` with that commit value, None if missing or unreadable."""
+        """Return the facts of the run row `key` with that commit value, or None if missing or unreadable."""
         if value is None:
             return None
         # An unreadable commit record differs from the inputs, which is already a finding.

@@ -55,7 +55,7 @@ _PROGRAM_FIELDS = 4
 _NO_FACTS = RowFacts()
 
 REPORTED_MAX = 100_000
-"""Maximum of remembered reports, which prevent repeated reports of a text that many rows need."""
+"""Maximum number of remembered reports, which prevent repeated reports of a text that many rows need."""
 
 
 class HashedFinding(NamedTuple):
@@ -259,7 +259,7 @@ def _content_of(column: bytes) -> bytes:
 
 
 def _parse_run_index_key(key: bytes) -> layout.Reference:
-    """Return start and run of a key of the run index. Raises CorruptRow."""
+    """Return the start and run in a key of the run index. Raises CorruptRow."""
     namespace, tail = layout.split_run_index_key(key)
     unescape(namespace)
     return layout.parse_run_index_tail(tail)
