@@ -40,7 +40,7 @@ UNSENT_BYTES_MAX = 2**20
 """Unsent bytes of answers from which on the next request of the connection waits."""
 
 REQUESTS_MAX = 128
-"""Most complete requests of a connection that wait or run; further ones are refused."""
+"""Maximum number of complete requests of a connection that wait or run; further ones are refused."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 

@@ -35,7 +35,7 @@ TLS_HANDSHAKE = b"\x16"
 """First byte of a TLS connection. No HTTP method begins with this byte."""
 
 FIELDS_MAX = 200
-"""Most fields of a head; browsers and proxies send about thirty."""
+"""Maximum number of fields in a head; browsers and proxies send about thirty."""
 
 REQUEST_BYTES, FIELD_BYTES = 600, 200
 """Approximate memory of a request, and of a field of its head, in addition to the text."""
@@ -256,7 +256,7 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         environ[CLIENT_LEFT] = self.channel.has_left
         environ[IS_ALONE] = self.channel.is_alone
         environ[QUERIED] = []
-        # The same id as in logs, also if the client did not send one.
+        # The same id as in logs, even if the client did not send one.
         environ["HTTP_X_REQUEST_ID"] = request_id.get()
         self.environ = environ
         return environ

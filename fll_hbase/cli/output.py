@@ -24,7 +24,7 @@ from fll_hbase.runtime import csv_text
 TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
 
 _LINES_MIN = 6
-"""Least number of lines of a page, however low the terminal is."""
+"""Minimum number of lines of a page, however low the terminal is."""
 
 NO_TEXTS: Mapping[str, Callable[[], str]] = {}
 

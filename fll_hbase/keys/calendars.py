@@ -33,9 +33,9 @@ WAY = b"d:w"
 TOKEN, SEAL, STARTS = b"d:z", b"d:s", b"o:r"
 """Columns of a calendar day, each followed by the day's number in its period.
 
-`TOKEN` is the random token of the last writer of the day. `SEAL` has the runs of the day as counted when the
-day had that token. `STARTS` has all runs of a day with many. This column is heavy, so whole days are answered
-without it."""
+`TOKEN` is the random token of the last writer of the day. `SEAL` lists the runs of the day as counted when
+the day had that token. `STARTS` lists all runs of a day with many. This column is heavy, so whole days are
+answered without it."""
 
 DAY_COLUMNS = (TOKEN, SEAL, STARTS)
 
@@ -97,7 +97,7 @@ def calendar_of_way(key: bytes) -> bytes:
 
 
 def parse_way(key: bytes) -> tuple[int, str]:
-    """Return period and checksum of the key of a way. Raises CorruptRow."""
+    """Return the period and the checksum in the key of a way. Raises CorruptRow."""
     period, checksum = split_way(key)
     return parse_inverted_period(period), layout.decode_checksum(checksum)
 

@@ -126,7 +126,7 @@ def escaped_reference_tail(start_ms: int, run: bytes) -> bytes:
 
 
 def parse_reference_tail(tail: bytes) -> Reference:
-    """Return start and run of the end of a reference key. Raises CorruptRow for any other bytes."""
+    """Return the start and the run in the tail of a reference key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a reference key")
@@ -171,7 +171,7 @@ def escaped_run_index_tail(start_ms: int, run: bytes) -> bytes:
 
 
 def parse_run_index_tail(tail: bytes) -> Reference:
-    """Return start and run of the end of a run index key. Raises CorruptRow for any other bytes."""
+    """Return the start and the run in the tail of a run index key. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a key of the run index")

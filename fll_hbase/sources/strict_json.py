@@ -32,7 +32,7 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 def parse(raw: bytes) -> Any:
     """Parse any JSON value from a text in UTF-8; numbers too large for a float are infinite.
 
-    Raises UnreadableDocument for any other text, also for a text with a byte order mark. Also raises it for
+    Raises UnreadableDocument for any other text, including one with a byte order mark. Also raises it for
     JSON that parsers interpret differently: NaN and Infinity, duplicate members, and lone surrogates, each
     with its path. The same goes for integers of more than 4,300 digits and for nesting beyond Python's
     recursion limit. Raises TooLarge like `check_containers`.

@@ -183,7 +183,7 @@ def is_name(text: str) -> bool:
 
 
 def decode_token(key: bytes, row: Row) -> StoredToken:
-    """Return the token in a row. Raises CorruptRow, also for a row with only a revocation."""
+    """Return the token in a row. Raises CorruptRow, including for a row with only a revocation."""
     with in_row(key):
         token_id = access_rows.parse_token(key)
         if access_rows.TOKEN not in row:

@@ -42,7 +42,7 @@ BUSY_SECONDS = 10.0
 # Below SQLite's limit of 999 parameters, leaving room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 WARM_KEYS_MAX = 8
-"""Maximum of rows in a read that may keep writers waiting."""
+"""Maximum number of rows in a read that may keep writers waiting."""
 
 WARM_SECONDS = 1.0
 """How long after a write its connection also serves reads, without noticing if the file is removed."""

@@ -34,7 +34,7 @@ WAIT_SECONDS = 3.0
 """How long a request waits for a fetch."""
 
 PAUSE_SECONDS = 10.0
-"""Least time between two fetches, whatever key ids tokens name."""
+"""Minimum time between two fetches, whatever key ids tokens name."""
 
 HANGING_SECONDS, FETCHES_MAX = 60.0, 3
 """Time after which another fetch starts while one hangs, and most fetches at a time."""

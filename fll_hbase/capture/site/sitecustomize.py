@@ -10,7 +10,7 @@ _directory = os.path.dirname(os.path.abspath(__file__))
 
 
 def _remove_directory() -> None:
-    """Restore the import path without this directory, also for child processes."""
+    """Restore the import path without this directory, for child processes too."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _directory]
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     left = [entry for entry in entries if entry and os.path.abspath(entry) != _directory]

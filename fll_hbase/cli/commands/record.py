@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 REFUSED, PREVIEWED = "refused", "would be recorded"
 PREVIEWS_MAX, RUNS_MAX = 20, 3
-"""Most documents of a dry run, and most ids of recorded runs, that are printed."""
+"""Maximum number of printed documents of a dry run, and of printed ids of recorded runs."""
 BATCH_DOCUMENTS = 500
 WARNINGS_MAX = 100
-"""Most distinct warnings that are printed. A job usually repeats a warning in every document."""
+"""Maximum number of distinct warnings that are printed. A job usually repeats a warning in every document."""
 
 
 @click.command(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 2.0
 LIMIT = 1_000
 COLUMNS_MAX = 10
-"""Most printed columns of a dataset. --json has all."""
+"""Maximum number of printed columns of a dataset. --json prints all."""
 _OUTCOMES = ("accepted", "warned", "refused")
 
 

@@ -22,7 +22,7 @@ _TITLE = "bold"
 """Style of titles."""
 
 _ROWS_SHOWN_MIN = 3
-"""Least shown rows of each part. A screen without room for them is filled from the top."""
+"""Minimum number of shown rows of each part. A screen without room for them is filled from the top."""
 
 
 @dataclass(frozen=True, slots=True)

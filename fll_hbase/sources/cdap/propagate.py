@@ -57,7 +57,7 @@ class InputResolver:
         return not self._flows
 
     def is_available(self, name: str) -> bool:
-        """Return whether `field` or `stage.field`, also of a record, reaches the stage; True if unknown."""
+        """Return whether `field` or `stage.field`, even in a record, reaches the stage; True if unknown."""
         flow, field_name = self._locate(name)
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 
@@ -133,7 +133,7 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply operations of the stage, also those its role implies, and restrict its fields to its schema.
+        """Apply operations of the stage, including those its role implies; restrict its fields to its schema.
 
         A source always reads and a sink always writes. Another stage without operations passes its fields on.
         """

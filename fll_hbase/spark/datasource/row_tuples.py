@@ -35,7 +35,7 @@ from fll_hbase.tables import Row as Cells
 from fll_hbase.tables.base import Columns
 
 CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
-"""Most edges in a cache, and most edges of a cached content. Larger contents are computed each time."""
+"""Maximum number of edges in a cache, and of one cached content. Larger ones are computed each time."""
 
 
 def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:

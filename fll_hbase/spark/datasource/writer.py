@@ -102,7 +102,7 @@ class LineageStreamWriter(_Writer, DataSourceStreamArrowWriter):
 
 
 def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
-    """Parse the options of a writer. Raises ConfigurationError, also for a frame without a column `value`.
+    """Parse the options of a writer. Raises ConfigurationError, e.g. for a frame without a column `value`.
 
     Names of options and the name of the column are case-insensitive.
     """

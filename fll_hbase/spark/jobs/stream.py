@@ -30,7 +30,7 @@ from fll_hbase.tables import canonical_url
 
 POLL_SECONDS = 0.1
 REPORTS_MAX = 50
-"""Most reports of batches that wait to be printed. Spark keeps the progress of the last 100 batches."""
+"""Maximum number of batch reports waiting to be printed. Spark keeps the progress of the last 100."""
 
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's name for the error of two streams that write the same entry of a checkpoint."""

@@ -17,7 +17,7 @@ from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, SIZE, VALUE
 from fll_hbase.spark.lines.worker_ingest import REJECTED
 
 SORTED_MAX = 10_000
-"""Most rejected lines that are written as one file."""
+"""Maximum number of rejected lines that are written as one file."""
 
 
 FIRST_BYTES = 1_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PARTITIONS_MAX = 20
-"""Most partitions that a report lists, beginning with the greatest lag."""
+"""Maximum number of partitions that a report lists, beginning with the greatest lag."""
 
 
 @dataclass(frozen=True, slots=True)

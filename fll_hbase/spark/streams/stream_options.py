@@ -18,7 +18,7 @@ KAFKA = "kafka://"
 FORM = f"{KAFKA}host:port[,host:port]/topic[,topic]"
 FILES_MAX, OFFSETS_MAX = 100, 100_000
 FILE_AGE_MAX = "36500d"
-"""Greatest age of files. By default Spark would ignore, and lose, files a week older than the newest."""
+"""Maximum age of files. By default Spark would ignore, and lose, files a week older than the newest."""
 
 EARLIEST, LATEST = "earliest", "latest"
 _OFFSETS = '{"topic": {"0": 12, "1": -1}}'
@@ -129,7 +129,7 @@ class KafkaOptions:
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader. Members of this class have priority over `extra`."""
+        """Return the options of Spark's reader. Members of this class take precedence over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )
@@ -194,7 +194,7 @@ def parse_source(
 def parse_dead_letter(url: str, source: SourceOptions) -> DeadLetterTopic:
     """Parse `kafka://host:port[,host:port]/topic`; the client has the options of the source's client.
 
-    Raises ConfigurationError, also for a topic that the source reads.
+    Raises ConfigurationError, including for a topic that the source reads.
     """
     servers, topic = _parse_url(url)
     if not url.startswith(KAFKA) or not topic or "," in topic:

@@ -20,11 +20,11 @@ BATCH = "batch="
 """Prefix of the directory of a batch, which Spark reads as a partition column `batch`."""
 
 FILE_LINES = 100_000
-"""Most rejected lines of one file."""
+"""Maximum number of rejected lines in one file."""
 
 
 BATCH_LINES_MIN = 1_000
-"""Least number of lines for a share, so that one rejected line of a small batch does not end the stream."""
+"""Minimum number of lines for a share, so that one rejected line of a small batch does not end a stream."""
 
 EXAMPLES, EXAMPLE_CHARACTERS = 3, 300
 """Rejected lines in the error of a stream that ends, and most characters of each."""

@@ -37,7 +37,7 @@ class FolderSource:
     bytes_max: int
 
     def load(self, spark: SparkSession) -> DataFrame:
-        """Open the folder. Raises ConfigurationError, also if it does not exist."""
+        """Open the folder. Raises ConfigurationError, e.g. if it does not exist."""
         return line_frames.file_lines(_load(spark, "text", self.options.reader_options()))
 
     def name(self, spark: SparkSession) -> str:
@@ -85,7 +85,7 @@ class KafkaSource:
     bytes_max: int
 
     def load(self, spark: SparkSession) -> DataFrame:
-        """Subscribe to the topics. Raises ConfigurationError, also if the Kafka connector is missing."""
+        """Subscribe to the topics. Raises ConfigurationError, e.g. if the Kafka connector is missing."""
         messages = _load(spark, "kafka", self.options.reader_options())
         return messages.where(kafka_messages.is_read(self.options)).select(
             f.col("value").alias(MESSAGE),

@@ -39,7 +39,7 @@ Report = Callable[[str, int], None]
 """Called after each page with the name of the row kind and the number of rows compared by the pass."""
 
 PASSES_MAX = 5
-"""Maximum of passes per command: a source under constant writes may never compare equal."""
+"""Maximum number of passes per command: a source under constant writes may never compare equal."""
 
 _SKEW_SHARE = 8
 """Clocks may differ by an eighth of the grace period."""
@@ -171,7 +171,7 @@ class CopyPass:
         self._rows = 0
 
     def run(self, begin: Progress) -> dict[str, KindResult]:
-        """Put what the target lacks, then delete what it has in excess, starting at `begin`.
+        """Put what the target lacks, then delete what the source does not have, starting at `begin`.
 
         Returns results by kind. Raises StoreUnavailable, or CorruptRow for a recently recorded run that
         cannot be read. After either error, a new pass can continue from the progress in the target.

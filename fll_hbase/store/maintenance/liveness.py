@@ -25,7 +25,7 @@ from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000
-"""Maximum of cached days of contents whose shared cells were already reported."""
+"""Maximum number of cached days of contents whose shared cells were already reported."""
 
 _ANY_AGE_MS = 2**63 - 1
 # Bypass the Python-level constructor of a named tuple, because each run needs several cells.
@@ -56,7 +56,7 @@ class _CommittedState(NamedTuple):
 
 
 class LivenessScanner:
-    """Finds the cells that pages of run rows need. For one thread.
+    """Finds the cells that pages of run rows need. Only one thread may use it.
 
     Methods raise CorruptRow. The caller must then delete nothing: an unreadable row could need any cell.
     """
@@ -271,7 +271,7 @@ def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
 
 
 def _input_cells(row: Row, committed: bytes | None) -> Iterator[CellKey]:
-    """Yield the content of a latest document that is not yet committed, and the bodies of all events."""
+    """Yield the content of the latest document if it is not yet committed, and the bodies of all events."""
     # Nearly all rows have a document and a commit record of equal value, whose content the caller reports.
     if [value for value, _ in row.values()] == [committed] * len(row):
         return

@@ -19,7 +19,7 @@ from fll_hbase.tables.base import Columns
 T = TypeVar("T")
 
 BATCH_ROWS_MAX = 1_000
-"""Maximum of run rows per call, except that one query may read more."""
+"""Maximum number of run rows per call, except that one query may read more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from fll_hbase.store.read.name_search import (
 from fll_hbase.tables import Cell, Row, Table, read_rows
 
 DATASETS_PER_READ = 128
-"""Maximum of catalogue rows read together."""
+"""Maximum number of catalogue rows read together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
 
 _INDEXED_INPUTS_MAX = 500_000
-"""Maximum of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
+"""Maximum number of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
 
 _Contents: TypeAlias = frozenset[DatasetOfContent]
 _Ways: TypeAlias = dict[str, list[DatasetOfContent]]
@@ -44,7 +44,7 @@ class WaysOfField(NamedTuple):
 class _WindowUnion:
     """The derivations of one window under construction: its contents, and the limits that cut their union.
 
-    `ways` has the contents read so far, by digest.
+    `ways` contains the contents read so far, by digest.
     """
 
     def __init__(self, contents: frozenset[FieldOfContent]) -> None:

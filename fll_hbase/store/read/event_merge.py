@@ -33,7 +33,7 @@ MERGED_BYTES_MAX = 8 * 2**20
 """Maximum size of cached merges, in bytes of stored bodies; a decoded merge takes about ten times as much."""
 
 RUNS_OF_ID_MAX = 100
-"""Maximum of namespaces searched for runs of one id."""
+"""Maximum number of namespaces searched for runs of one id."""
 
 
 class MergedRun(NamedTuple):
@@ -94,7 +94,7 @@ class EventMerger:
     def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
         """Decode the committed state of run rows by run, leaving out rows without a finished commit.
 
-        Reads the required event bodies. Raises CorruptRow, also for a missing body.
+        Reads the required event bodies. Raises CorruptRow, including for a missing body.
         """
         values = {
             run: value for run, row in rows.items() if (value := run_rows.commit_value(row)) is not None
@@ -218,7 +218,7 @@ class EventMerger:
     def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
         """Merge distinct event bodies in order of their last occurrence, caching small results."""
         # The latest facet is valid, so earlier occurrences of an equal body change nothing. Use the digests
-        # as cache key, because every night has the same merge.
+        # as cache key, because the merge is the same every night.
         digests = tuple(dict.fromkeys(event.lineage_digest for event in reversed(events)))[::-1]
         with self._lock:
             cached = self._merged.get(digests)

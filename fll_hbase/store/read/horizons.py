@@ -20,7 +20,7 @@ from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.tables import Row
 
 HORIZONS_MAX = 10_000
-"""Maximum of datasets with a cached horizon."""
+"""Maximum number of datasets with a cached horizon."""
 
 LIFETIME_MS = 60_000
 """Lifetime of a cached horizon. Retention moves horizons once a day, and a catalogue row may be wide."""

@@ -30,10 +30,10 @@ FIRST_RUNS = 8
 """Rows of the first scan of a namespace beside others. Its further scans each read twice as many."""
 
 EXAMINED_MAX = 20_000
-"""Maximum of run index rows that one page examines; a filtered page may be short and not the last."""
+"""Maximum number of run index rows that one page examines; a filtered page may be short and not the last."""
 
 NAMESPACES_MAX = 10_000
-"""Maximum of namespaces in an answer over all namespaces."""
+"""Maximum number of namespaces in an answer over all namespaces."""
 
 
 class _Hint(NamedTuple):

@@ -63,7 +63,7 @@ class RunTimes:
         return max([-part.runs[-1].start_ms for part in parts], default=None)
 
     def span(self, direction: Direction, bound: int) -> RunSpan | None:
-        """Return the number of runs within a bound with the first and last one, or None without any."""
+        """Return the number of runs within a bound with the first and last one, or None if there are none."""
         if bound not in self._spans:
             window = window_within(self._window, direction, bound)
             self._spans[bound] = _span(list(self._within(window)))
@@ -125,7 +125,7 @@ def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, None without any. If several runs started last, it names the smallest id."""
+    """Return the span of runs, None if there are none. If several started last, it names the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))
@@ -151,9 +151,9 @@ class _CountedRun(NamedTuple):
 class _Counted(NamedTuple):
     """Runs of days as read from references.
 
-    `runs` has the runs. `elsewhere` has, by reference tail, the actual day of runs whose run rows disagree.
-    `is_cut` is whether the budget cut the reading. A run that moves between two pages has a valid reference
-    on both, and the later one counts.
+    `runs` contains the runs. `elsewhere` gives, by reference tail, the actual day of runs whose run rows
+    disagree. `is_cut` is whether the budget cut the reading. A run that moves between two pages has a valid
+    reference on both, and the later one counts.
     """
 
     runs: dict[RunKey, _CountedRun]

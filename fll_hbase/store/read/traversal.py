@@ -17,7 +17,7 @@ from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry, sort_entries
 
 DATASETS_PER_READ = 128
-"""Maximum of datasets of one hop read together: on HBase, 32 on each of four connections."""
+"""Maximum number of datasets of one hop read together: on HBase, 32 on each of four connections."""
 
 
 class HopLineage(NamedTuple):
@@ -115,7 +115,7 @@ class _Walk:
 
 
 def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> DatasetLineage | None:
-    """Return the lineage of complete runs between the same datasets: empty without any, None if unknown."""
+    """Return the lineage of complete runs between the same datasets: empty if none exist, None if unknown."""
     # Pairs that a limit left out must not count as pairs of failed runs only.
     if complete is None or complete.truncated:
         return None

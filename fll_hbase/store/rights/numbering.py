@@ -62,10 +62,10 @@ _COMPOSED = (
 _COLLECTIONS = frozenset({tuple, list, set, frozenset})
 
 _LABELS_MAX = 50
-"""Maximum of labels that one part distinguishes."""
+"""Maximum number of labels that one part distinguishes."""
 
 _ROUNDS_MAX = 4
-"""Maximum of refinements of the order; labels that are still equal look the same in the answer."""
+"""Maximum number of refinements of the order; labels that are still equal look the same in the answer."""
 
 
 def begin_answer() -> None:

@@ -29,7 +29,7 @@ _SPANS = re.compile(r"([0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)?")
 
 
 def decode_field_map(row: Row) -> FieldMap:
-    """Return the field map of a content row in either form. Raises CorruptRow, also without that cell."""
+    """Return the field map of a content row in either form. Raises CorruptRow, e.g. for a missing cell."""
     try:
         data = json.loads(row[layout.FIELD_MAP].value)
         return _from_form_1(data) if isinstance(data["dropped"], list) else _from_json(data)

@@ -22,7 +22,7 @@ Parts: TypeAlias = dict[str, Any]
 """Names in a key, as texts; members whose names end with `Ms` are times in milliseconds since 1970."""
 
 CELLS_MAX = 100
-"""Maximum of cells shown per row; a dataset may have thousands of fields."""
+"""Maximum number of cells shown per row; a dataset may have thousands of fields."""
 
 VALUE_CHARACTERS_MAX = 200
 

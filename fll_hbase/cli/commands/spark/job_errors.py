@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 TRACE_CHARACTERS_MAX = 2**20
-"""Most characters of a trace that are kept. The rest, where causes repeat, is left out."""
+"""Maximum number of characters of a trace that are kept. The rest, where causes repeat, is left out."""
 
 END_SECONDS = 10.0
 """How long a JVM that does not answer may take to end."""
