@@ -18,7 +18,7 @@ LONG_SECONDS = 0.025
 """Processor time above which a request counts as long. A small document or query takes a tenth of it."""
 
 FADE_SECONDS = 10.0
-"""Time in which the noted time of long requests decays to 1/e."""
+"""Seconds after which the noted time of long requests has decayed to 1/e."""
 
 KNOWN_MAX = 10_000
 """Clients whose requests are remembered at a time."""

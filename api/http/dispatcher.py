@@ -25,7 +25,7 @@ WAITING_MAX = 1_000
 """Requests of one lane that wait for a thread."""
 
 WEIGHT = 0.1
-"""Share of the latest request in the mean time of a lane."""
+"""Weight of the latest request in the running mean of a lane's times."""
 
 _log = logging.getLogger(__name__)
 

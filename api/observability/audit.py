@@ -1,7 +1,7 @@
 """The audit log: a line for each write, each denied request and each query about a tagged field.
 
 A line names the principal, the path and the status, but contains neither a token nor a body. A failure to
-write the log stops no request; the server's log and a metric report it (decision 45).
+write the log does not stop a request; the server's log and a metric report it (decision 45).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def note_query(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> N
 
 
 def register_query_hook(app: Flask) -> None:
-    """Register a hook on the app that notes the dataset or field of each GET, also in a batch."""
+    """Register a hook on the app that notes the dataset or field of each GET, even in a batch."""
     app.before_request(_note_request)
 
 

@@ -152,7 +152,7 @@ def _has_values(path: Path) -> bool:
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:
-    """Lock an open file without waiting; return false if another process has the lock."""
+    """Lock an open file without waiting; return false if another process holds the lock."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -48,7 +48,7 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
             return document
 
     def _describe(self) -> None:
-        """Add the components and blueprints not yet described to the document. The caller has the lock."""
+        """Add the components and blueprints not yet described to the document. The caller holds the lock."""
         if self.spec is None:
             super()._init_spec(**self._spec_options)
         # Before the routes: apispec names a schema that it first meets in a route after its class.

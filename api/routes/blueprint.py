@@ -148,7 +148,10 @@ def client_left() -> bool:
 
 @contextmanager
 def turn_of_batch() -> Iterator[None]:
-    """Wait until no other batch of this client reads or records a part. A part has the time of a request."""
+    """Wait until no other batch of this client reads or records a part.
+
+    Each part has the time limit of a request.
+    """
     turns: Turns = current_app.extensions["fll-turns"]
     with turns.hold(request.environ), deadline.renewed():
         yield

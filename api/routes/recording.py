@@ -145,7 +145,7 @@ def _answer_lines(
     has_begun = False
     while True:
         # The body has arrived completely, so a batch does not wait for its client during its turn.
-        # Decompressing is part of the turn.
+        # Decompression happens within the turn.
         with turn_of_batch():
             batch = next(batches, None)
             if batch is None:

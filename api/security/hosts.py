@@ -116,7 +116,7 @@ def _check_request(req: Request, hosts: AllowedHosts) -> None:
     if origin is None or req.method in _READING:
         return
     authority = origin.rpartition("//")[2]
-    # `allows` does not fit here: another server at `localhost` or at an address is another site.
+    # `allows` would be too permissive here: another server at `localhost` or at an address is another site.
     if authority != host and host_name(authority) not in hosts.names and origin not in hosts.origins:
         raise Forbidden(f"a page of origin {origin[:100]!r} may not change anything here; {_ADVICE}")
 

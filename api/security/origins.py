@@ -48,7 +48,7 @@ def _is_origin(text: str) -> bool:
 
 
 def with_cross_origin(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app with access for pages of the listed origins, or the app itself without any."""
+    """Return the app with access for pages of the listed origins, or the app itself if none are listed."""
     origins = allowed_origins(settings)
     return CrossOrigin(app, origins) if origins else app
 

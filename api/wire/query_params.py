@@ -28,7 +28,7 @@ class TimeParam(ma.fields.String):
     """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as exact seconds since 1970."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        """Return a time in seconds since 1970, also from text relative to now. Raises ValidationError."""
+        """Return a time, which may be relative to now, in seconds since 1970. Raises ValidationError."""
         try:
             return time_window.parse_seconds(str(value), now_ms=now_ms())
         except ValueError as error:

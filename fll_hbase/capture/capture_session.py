@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fll_hbase.capture")
 
 EXIT_SECONDS = 5.0
-"""Time that the end of the process waits in all for unrecorded lineage."""
+"""Total time that the end of the process waits for unrecorded lineage."""
 
 FLUSH_SECONDS = 30.0
 
@@ -201,7 +201,7 @@ def _left(deadline: float) -> float:
 
 @atexit.register
 def _close_at_exit() -> None:
-    """End captures when the process ends, waiting up to EXIT_SECONDS in all; does nothing in a fork."""
+    """End captures when the process ends, waiting up to EXIT_SECONDS in total; does nothing in a fork."""
     # A fork could wait forever for a lock that another thread of its parent held.
     if _running():
         with suppress(KeyboardInterrupt):

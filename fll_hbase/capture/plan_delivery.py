@@ -97,7 +97,7 @@ class PlanDelivery:
         return self._read_until > self.plan_file.head.bytes_max // 2
 
     def restart(self, empty: Callable[[int], bool]) -> None:
-        """Let the listener empty the plan file, which is recorded entirely, by `empty(bytes)`.
+        """Let the listener empty the plan file, all of which is recorded, through `empty(bytes)`.
 
         Raises PlanSpoolError.
         """
@@ -117,7 +117,7 @@ class PlanDelivery:
         self.plan_file.remove()
 
     def _read(self) -> bool:
-        """Read and resolve further lines, also the application's end; return whether there were any."""
+        """Read and resolve further lines, including the application's end; return whether there were any."""
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
             events = self._source.events(line)

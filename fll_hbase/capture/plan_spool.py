@@ -75,7 +75,7 @@ class PlanFile:
 
     @property
     def refused_path(self) -> Path:
-        """The file of events that the server refused; absent without any."""
+        """The file of events that the server refused; absent if there are none."""
         return self._file(REFUSED)
 
     def size(self) -> int:

@@ -71,7 +71,7 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
 
 def _write(output: Path, command: Callable[[], None]) -> None:
     """Write what a command prints to a file. Raises click.FileError."""
-    # Written at the end, so that a failing report does not leave a part of a file.
+    # Written at the end, so that a failing report does not leave a partial file.
     written = io.BytesIO()
     text = io.TextIOWrapper(written, encoding="utf-8", newline="")
     with contextlib.redirect_stdout(text):

@@ -25,8 +25,8 @@ class TypedAnswer(Generic[BodyT]):
 
     `incomplete` says why the answer is truncated, and is "" if it is complete. `retained_from_ms` is the
     retention horizon of the dataset, in milliseconds since 1970, if the window begins before it: earlier runs
-    may have been deleted. `next_page` has the arguments of the next page, with the exact window of this one.
-    It is empty on the last page and for answers without pages.
+    may have been deleted. `next_page` contains the arguments of the next page, with the exact window of this
+    one. It is empty on the last page and for answers without pages.
 
     >>> answer = client.runs("bank", "RiskScores", limit=2)
     >>> len(answer.body.runs), answer.incomplete

@@ -88,7 +88,7 @@ def preview(run: RunInput) -> FieldLineageInfo:
 def find_conflicts(
     store: LineageStore, documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
 ) -> list[RunIdConflict | None]:
-    """Return for each document the conflict of a run id that `ingest` would refuse it with, else None.
+    """Return for each document the run id conflict for which `ingest` would refuse it, else None.
 
     Events of runs have none. Stores nothing. Raises StoreUnavailable.
     """

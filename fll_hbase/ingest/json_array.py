@@ -17,7 +17,7 @@ _BLANK = b" \t\r\n"
 class ArrayItem:
     """One item that begins at line `number` (from 1); `raw` is None for one that is too long.
 
-    With `fault`, it is the end of an array that cannot be read to its end.
+    An item with a `fault` ends an array that cannot be read to its end.
     """
 
     number: int

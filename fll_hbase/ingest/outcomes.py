@@ -63,7 +63,7 @@ def run_outcome(run: CommitResult) -> RecordOutcome:
 
 
 def combine_outcomes(outcomes: Iterable[RecordOutcome]) -> RecordOutcome:
-    """Return RECORDED if it is among the outcomes, else REPLACED, else REPEATED; RECORDED without any."""
+    """Return RECORDED if it is among the outcomes, else REPLACED, else REPEATED; RECORDED for none."""
     present = list(outcomes)
     if not present or RecordOutcome.RECORDED in present:
         return RecordOutcome.RECORDED

@@ -44,7 +44,7 @@ class ReadContext:
 class DocumentFormat:
     """The documents of one source.
 
-    Any of the top-level `members` identifies a document. `route` is the last segment of
+    Any one of the top-level `members` identifies a document. `route` is the last segment of
     POST /v3/namespaces/<ns>/<route>, empty for a source whose clients have routes of their own. With
     `has_run_id`, a document is one whole run, whose id is its member `run.run`. With `reads_catalogue`,
     the result depends on fields that earlier documents put into the catalogue.

@@ -97,7 +97,7 @@ def calendar_of_way(key: bytes) -> bytes:
 
 
 def parse_way(key: bytes) -> tuple[int, str]:
-    """Return period and checksum of the key of a way. Raises CorruptRow."""
+    """Return the period and the checksum in the key of a way. Raises CorruptRow."""
     period, checksum = split_way(key)
     return parse_inverted_period(period), layout.decode_checksum(checksum)
 

@@ -96,7 +96,7 @@ def day_of(start_ms: int) -> int:
 
 
 def parse_hex(segment: bytes, *, digits: int, largest: int) -> int:
-    """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow, also above `largest`."""
+    """Decode a number of exactly `digits` lower-case hex digits, at most `largest`. Raises CorruptRow."""
     # int() alone would also accept upper case, signs, blanks and underscores.
     if is_hex(segment, digits=digits):
         number = int(segment, 16)

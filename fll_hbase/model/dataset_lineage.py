@@ -74,7 +74,7 @@ def _pair_key(pair: FieldPair) -> tuple[str, str]:
 class DatasetLineageSet:
     """The lineage of one dataset in one direction, by dataset pair.
 
-    `truncated_by` has the limits, as `limit=value`, that left out pairs.
+    `truncated_by` lists the limits, as `limit=value`, that left out pairs.
     """
 
     by_datasets: dict[DatasetPair, DatasetLineage]

@@ -63,7 +63,7 @@ class FieldMap:
     destination fields without a direct source. `dropped` is the set of source fields that transforms without
     outputs use, or None. `dataset_wide` are source fields that influence a destination as a whole. Datasets
     read or written without fields are related to the others in an unknown way. If WRITEs state these
-    relations, `unknown` has only the stated ones: destinations, each with its sources, all sorted.
+    relations, `unknown` contains only the stated ones: destinations, each with its sources, all sorted.
     """
 
     fields: tuple[DatasetField, ...]

@@ -61,7 +61,7 @@ class OperationGraph:
     """The operations and fields upstream or downstream of one field.
 
     `connections` holds the influence of each (from, to, operation); a simple view has `paths` instead, by
-    (from, to). `truncated_by` has the limits, as `limit=value`, that left something out. `failed` has the
+    (from, to). `truncated_by` lists the limits, as `limit=value`, that left something out. `failed` lists the
     keys of parts that only failed runs have.
     """
 
@@ -131,7 +131,7 @@ def merge(
     If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the public checksum>`. The union always contains the whole newest graph. It
     is truncated before the first graph with which it would exceed `connections_max` connections, or as many
-    names in paths. No further graphs are then taken from the iterable. `failed` has the checksums of graphs
+    names in paths. No further graphs are then taken from the iterable. `failed` lists the checksums of graphs
     that only failed runs have.
     """
     names = _OperationNames()

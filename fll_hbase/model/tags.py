@@ -18,7 +18,7 @@ _UNIT_MONTHS = {"mo": 1, "y": 12}
 
 @dataclass(frozen=True, slots=True, order=True)
 class TagNote:
-    """The person or program that put a tag, and the reason. Both may be empty."""
+    """The person or program that set a tag, and the reason. Both may be empty."""
 
     by: str = ""
     description: str = ""

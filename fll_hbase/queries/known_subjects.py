@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 NAMES_MAX = 1_000
-"""The most names to compare a misspelt name with: the first ones in order."""
+"""Maximum number of names to compare a misspelt name with: the first ones in order."""
 
 CHARACTERS_MAX = 100
 """The longest name that is compared: the time of a comparison grows with the square of the length."""

@@ -177,7 +177,7 @@ def _documentation(description: str) -> Json:
 
 
 def _with_tags(tags: Iterable[FieldTag]) -> Json:
-    """Return the facet of the tags of fields by name, or {} without tags; `source` is who put a tag."""
+    """Return the facet of the tags of fields by name, or {} without tags; `source` is who set a tag."""
     listed = [_tag(tag) for tag in tags]
     return {"tags": _standard("1-0-0/TagsDatasetFacet", tags=listed)} if listed else {}
 

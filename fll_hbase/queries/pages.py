@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INVALID = "invalid cursor; omit it to start at the first page"
 
 SKIP_DIGITS_MAX = 15
-"""The most digits of the number in a cursor."""
+"""Maximum number of digits of the number in a cursor."""
 
 T = TypeVar("T")
 

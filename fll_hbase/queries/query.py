@@ -71,7 +71,7 @@ class Fault(Body, frozen=True, kw_only=True):
 class Answer(Generic[BodyT]):
     """The answer to a query: its body, and what HTTP sends in headers.
 
-    `truncated_by` has the limits that cut the body, as `limit=value`. `retained_from_ms` is the retention
+    `truncated_by` lists the limits that cut the body, as `limit=value`. `retained_from_ms` is the retention
     horizon, if the window begins before it. `cursor` leads to the next page, and is "" on the last page.
     `base_window` is the window that a diff compares with `window`.
     """
@@ -86,14 +86,14 @@ class Answer(Generic[BodyT]):
 
 @dataclass(frozen=True, slots=True)
 class FirstReads:
-    """Windows that a query reads first: of `contents` the checksums, of `times` also the starts of runs."""
+    """Windows that a query reads first: checksums for `contents`, and also starts of runs for `times`."""
 
     contents: tuple[WindowQuery, ...] = ()
     times: tuple[WindowQuery, ...] = ()
 
 
 class Query(ABC, Generic[BodyT]):
-    """A query: a frozen dataclass whose fields are its parameters, first the parameters in `path`.
+    """A query: a frozen dataclass whose fields are its parameters, those in `path` first.
 
     The docstring of a query describes its route, without the examples, and its method in Python. `result`
     describes a successful answer.
@@ -103,7 +103,7 @@ class Query(ABC, Generic[BodyT]):
     result: ClassVar[str]
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 503)
     formats: ClassVar[Mapping[str, Callable[..., str]]] = MappingProxyType({})
-    """Functions that write the body in other formats than JSON, by media type."""
+    """Functions that write the body in formats other than JSON, by media type."""
 
     limits_in_headers: ClassVar[bool] = False
     """True if headers also name the limits that cut a JSON object."""

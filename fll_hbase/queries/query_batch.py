@@ -12,7 +12,7 @@ PATH = "/v3/questions"
 """The path of batches: a POST that changes nothing."""
 
 QUERIES_MAX = 100
-"""The most queries of one request."""
+"""Maximum number of queries in one request."""
 
 
 class BatchQuery(Body, frozen=True, kw_only=True):

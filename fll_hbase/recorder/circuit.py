@@ -9,7 +9,7 @@ PROBE_SECONDS = 5.0
 """Timeout of one attempt while the circuit is open."""
 
 LIMIT_SECONDS_MIN = 0.1
-"""Timeout of an attempt after the budget is spent; a server that works answers within it."""
+"""Timeout of an attempt after the budget is spent; a working server answers within it."""
 
 PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 600.0
 """Time between attempts while the circuit is open. It doubles with each failure."""

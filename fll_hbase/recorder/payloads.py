@@ -103,7 +103,7 @@ def _dataset_to_dict(dataset: Source | Destination) -> Json:
 
 
 def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
-    """Merge operations: equal ones once, different ones of one name as `name`, `name#2`, …"""
+    """Merge operations: keep equal ones once, and rename different ones of one name: `name`, `name#2`, …"""
     merged: dict[str, Operation] = {}
     for operations in parts:
         names: dict[str, str] = {}

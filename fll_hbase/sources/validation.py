@@ -262,7 +262,7 @@ class Part:
         return self.member(name).readable(Part.name) or ""
 
     def optional_object(self, name: str) -> Part:
-        """Return a member with the members that it has."""
+        """Return a member, which may be missing; add a warning unless it is an object or null."""
         value = self.members.get(name)
         part = Part(self.validator, value, f"{self.path}.{name}" if self.path else name)
         # Most members are missing: an event has only few of the requested facets.

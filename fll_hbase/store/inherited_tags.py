@@ -30,7 +30,7 @@ class PathTag:
 
 @dataclass(frozen=True, slots=True)
 class InheritedTags:
-    """Own and inherited tags by name; `truncated_by` has the limits that cut the upstream fields."""
+    """Own and inherited tags by name; `truncated_by` lists the limits that cut the upstream fields."""
 
     tags: tuple[PathTag, ...]
     truncated_by: tuple[str, ...]

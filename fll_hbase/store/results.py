@@ -36,7 +36,7 @@ class LineageEntry:
 
 @dataclass(frozen=True, slots=True)
 class DatasetLineageResult:
-    """Lineage of a dataset over several hops; `truncated_by` has the limits that cut it, as `limit=value`."""
+    """Lineage of a dataset over several hops; `truncated_by` lists the limits that cut it (`limit=value`)."""
 
     entries: tuple[LineageEntry, ...]
     truncated_by: tuple[str, ...]
@@ -181,7 +181,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class FieldHistory:
-    """Stretches of a field, newest first; `truncated_by` has the limits that left out older runs.
+    """Stretches of a field, newest first; `truncated_by` lists the limits that left out older runs.
 
     `missing_before` is the number of runs that wrote the dataset without the field before the first stretch.
     """
@@ -233,7 +233,7 @@ class ChangedField:
 
 @dataclass(frozen=True, slots=True)
 class DatasetDiff:
-    """Fields whose derivations differ between two windows, by name; `truncated_by` has the limits reached."""
+    """Fields whose derivations differ between two windows, by name; `truncated_by` lists limits reached."""
 
     fields: tuple[ChangedField, ...]
     truncated_by: tuple[str, ...]
@@ -252,7 +252,7 @@ class ListedRun:
 class RunsPage:
     """Runs, newest first, and their keys; `next_after` is the `start_after` of the next page, if any.
 
-    `truncated_by` has the limits that left out runs from this page and all further ones.
+    `truncated_by` lists the limits that left out runs from this page and all further ones.
     """
 
     runs: tuple[ListedRun, ...]
@@ -296,8 +296,8 @@ class ProgramUsage:
 class Programs:
     """Programs, ordered by newest run. Any listed programs with only failed runs come last.
 
-    `failed_only` always counts the programs with only failed runs. `truncated_by` has the limits that cut the
-    list.
+    `failed_only` always counts the programs with only failed runs. `truncated_by` lists the limits that cut
+    the list.
     """
 
     programs: tuple[ProgramUsage, ...]
@@ -325,7 +325,7 @@ class RunBucket:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Buckets of a window, oldest first; `truncated_by` has the limits that left out older runs."""
+    """Buckets of a window, oldest first; `truncated_by` lists the limits that left out older runs."""
 
     buckets: tuple[RunBucket, ...]
     truncated_by: tuple[str, ...]

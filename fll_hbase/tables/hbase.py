@@ -315,7 +315,7 @@ def _thrift_columns(columns: Columns) -> list[bytes]:
 
 
 def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
-    """Return the cells of one row, or {} without any; `columns` are in the gateway's form, None for all."""
+    """Return the cells of one row, {} if it has none; `columns` are in the gateway's form, None for all."""
     rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
     return to_row(rows[0].columns) if rows else {}
 

@@ -49,10 +49,10 @@ SAME_ELEMENTS: Mapping[str, Direct] = {
 """Functions that keep, collect or select structs unchanged; the first operand has the structs."""
 
 OTHERS_MAX = 16
-"""Structs of one value to distinguish; beyond this, fields are merged as if of one struct."""
+"""Number of structs of one value to distinguish; beyond this, fields are merged as if of one struct."""
 
 CONSTANTS_MAX = 100
-"""Keys of maps to distinguish when values are merged; beyond this, any key may have any value."""
+"""Number of map keys to distinguish when values are merged; beyond this, any key may have any value."""
 
 
 def build_struct(names: Sequence[str], values: Sequence[ColumnLineage]) -> ColumnLineage:

@@ -33,9 +33,9 @@ def field_tree(
 ) -> RenderableType:
     """Render the answer to a field query as a tree below the name of the field.
 
-    The view `simple` has a line for each field at the other end, and `detailed` has the operations. A forward
-    answer also has a line for each operation that drops the field or only filters by it. For an answer
-    without operations, the result is a message with the window.
+    The view `simple` shows a line for each field at the other end, and `detailed` shows the operations. A
+    forward answer also has a line for each operation that drops the field or only filters by it. For an
+    answer without operations, the result is a message with the window.
     """
     if not body.operations:
         return empty_message(window, note)

@@ -27,7 +27,7 @@ class Wire(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A box in a column, or a lane in which links pass boxes; `ends` has its neighbours with offsets."""
+    """A box in a column, or a lane in which links pass boxes; `ends` lists its neighbours with offsets."""
 
     column: int
     height: float

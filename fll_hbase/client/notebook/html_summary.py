@@ -18,7 +18,7 @@ ROWS_MAX = 60
 """Maximum number of rows of a table, as many as pandas shows by default."""
 
 CELL_MAX = 120
-"""The most characters of a cell; the title of a cut cell has the whole text."""
+"""Maximum number of characters in a cell; the title of a cut cell contains the whole text."""
 
 _BESIDE = frozenset({"start", "end", "cursor", "limit"})
 """Parameters that are not listed: the window and the warnings of an answer already say them."""

@@ -9,7 +9,7 @@ from itertools import accumulate, islice, takewhile
 from fll_hbase.runtime.escape import escape_control
 
 WHOLE_MAX = 2_000
-"""The most characters of a name in the title of an element that shortens it."""
+"""Maximum number of characters of a name in the title of an element that shortens it."""
 
 _TAIL = 10
 _NO_XML = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})

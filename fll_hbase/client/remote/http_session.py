@@ -152,7 +152,7 @@ class HttpSession:
     def _post_json(
         self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None
     ) -> requests.Response:
-        """Send a POST with a body that is JSON already; return the response. Raises LineageError."""
+        """Send a POST with a body that is already JSON; return the response. Raises LineageError."""
         headers = {"Content-Type": "application/json"}
         return self._request("POST", segments, params=params, data=body, headers=headers)
 

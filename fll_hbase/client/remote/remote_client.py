@@ -80,7 +80,7 @@ class HttpClient(Connection):
         read: Callable[[Mapping[str, Any]], ResultT],
     ) -> list[ResultT | LineageError]:
         """Send documents, in one request per namespace; return `read(answer)` or the error for each."""
-        # Requests are not in the order of the documents, which the batches of `batch_documents` allow.
+        # The requests may change the order of the documents; the batches of `batch_documents` allow this.
         results: dict[int, ResultT | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
         for index, document in enumerate(documents):

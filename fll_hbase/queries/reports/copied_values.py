@@ -25,7 +25,7 @@ COPY, OPERATIONS, UNKNOWN = "copy", "operations", "unknown"
 class CopiedValues:
     """The value of one field in the fields within its reach, over direct edges from `near` to `far`.
 
-    `kinds` has the kinds of the ways of each edge: COPY, OPERATIONS, UNKNOWN, or several of them. If the
+    `kinds` lists the kinds of the ways of each edge: COPY, OPERATIONS, UNKNOWN, or several of them. If the
     edges are not complete, a copy may not be the only way, and a missing copy proves nothing. The edges are
     walked three times.
     """

@@ -10,7 +10,7 @@ from fll_hbase.queries.reports.report_document import count_text, names_text
 from fll_hbase.runtime.json_types import Json
 
 CHARACTERS_MAX = 200
-"""The most characters about an operation in a sentence about a change."""
+"""Maximum number of characters about an operation in a sentence about a change."""
 
 _CHANGES = ("gained", "lost")
 _ACCESS = {"READ": "reads", "WRITE": "writes"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COPIED = "copied"
 
 HOW_MAX = 300
-"""The most characters about the ways of one hop; a text that is cut ends with `…`."""
+"""Maximum number of characters about the ways of one hop; a text that is cut ends with `…`."""
 
 
 class ReachedField(FieldWithTags, frozen=True, kw_only=True):

@@ -35,12 +35,12 @@ DESCRIPTIONS = ("Description", "Dataset description")
 """Facts that are left out on one screen of a terminal."""
 
 DESCRIPTION_MAX = 300
-"""The most characters of the description of a dataset; a description that is cut ends with `…`."""
+"""Maximum number of characters of a dataset's description; a description that is cut ends with `…`."""
 
 _TAGS_HELP = "the field's own tags when the report was made, without the tags of its source fields"
 
 NAMES_MAX = 20
-"""The most names in a sentence about a change."""
+"""Maximum number of names in a sentence about a change."""
 
 # Members that are present only if they matter: `inOrder` is present if it is false.
 _MARKS = {

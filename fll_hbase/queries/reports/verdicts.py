@@ -11,7 +11,7 @@ from fll_hbase.queries.reports.reached_fields import ReachedField
 from fll_hbase.queries.reports.report_document import count_text
 
 DATASETS_NAMED = 5
-"""The most datasets that a verdict names. It only counts a larger number of datasets."""
+"""Maximum number of datasets that a verdict names. It only counts a larger number of datasets."""
 
 
 def consumption_verdict(

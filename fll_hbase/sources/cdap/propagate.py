@@ -57,7 +57,7 @@ class InputResolver:
         return not self._flows
 
     def is_available(self, name: str) -> bool:
-        """Return whether `field` or `stage.field`, also of a record, reaches the stage; True if unknown."""
+        """Return whether `field` or `stage.field`, even in a record, reaches the stage; True if unknown."""
         flow, field_name = self._locate(name)
         return not flow.is_complete or field_name in flow.present or field_name in flow.records
 

@@ -54,7 +54,7 @@ def build_operations(
 
 
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
-    """Build the READs, sorted by dataset, first the READs with fields.
+    """Build the READs, those with fields first, then sorted by dataset.
 
     A dataset with used fields has a READ with these fields, sorted. A dataset without known fields, or that
     is also used as a whole, has a READ without fields. So a dataset may have both.

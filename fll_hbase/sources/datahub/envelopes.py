@@ -85,7 +85,7 @@ def _change(item: Part) -> Iterator[Proposal]:
         holder = without_nulls(value)
         if not holder.is_object:
             return
-        # Files have the aspect as an object, the emitter's routes have it as JSON in a string.
+        # In files the aspect is an object; in requests of the emitter it is JSON in a string.
         value = holder.member("json") if "json" in holder else _parse_aspect(holder)
     yield Proposal(urn, aspect, change, value, data.path_of("entityUrn"), observed_ms)
 

@@ -52,7 +52,7 @@ _DATASET = "urn:li:dataset:"
 class ParsedMessage:
     """A parsed message; `counted` includes every proposal, even those that are only counted.
 
-    `warnings` are about parts that are left out. `refused` has the errors of unreadable proposals.
+    `warnings` are about parts that are left out. `refused` lists the errors of unreadable proposals.
     """
 
     runs: tuple[RecordedRun | IncomingEvent, ...]

@@ -90,7 +90,7 @@ def _table(data: Part, prefix: str) -> str:
 
 
 def _is_pair(item: object) -> bool:
-    """Return whether an item is a list of an object with only `Left` or `Right`, and of its sources."""
+    """Return whether an item is a pair: an object with only `Left` or `Right`, and its sources."""
     return (
         isinstance(item, list)
         and len(item) == 2

@@ -71,7 +71,7 @@ class DatasetCollector:
 
     @property
     def first(self) -> Name | None:
-        """The name of the first dataset added, or None without any."""
+        """The name of the first dataset added, or None if there is none."""
         return self._listed[0].name if self._listed else None
 
     def add(self, item: Part, *, written: bool) -> None:
@@ -343,7 +343,7 @@ class DatasetCollector:
         return readable(tags.optional_items("tags"), read)
 
     def _field_names(self) -> dict[Name, FieldNames]:
-        """Return the fields of each dataset of the event, which can be found by their spelling in lineage."""
+        """Return the fields of each dataset of the event, to be found by their spelling in lineage."""
         fields: dict[Name, FieldNames] = {}
         for dataset in deadline.watched(self._listed):
             fields.setdefault(dataset.name, FieldNames(())).add(dataset.fields or ())

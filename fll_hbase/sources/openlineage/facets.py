@@ -42,7 +42,7 @@ PARENT_RUN, ROOT_RUN = "parentRunId", "rootRunId"
 class ExportedRun:
     """A run that a store of this project exported; `operations` is canonical JSON, one per line.
 
-    `parent_id` and `root_id` are "" if the facet `parent` has the ids unchanged.
+    `parent_id` and `root_id` are "" if the facet `parent` contains the ids unchanged.
     """
 
     run: ProgramRun

@@ -175,7 +175,7 @@ def _with_table_names(detail: str, tables: Sequence[_Table]) -> str:
 
 
 def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> str:
-    """Return a text that names the tables read that are not datasets of the event, or "" without any."""
+    """Return a text that names the tables read that are not datasets of the event, "" if there are none."""
     unlisted = {
         item.name: item.source.name
         for item in operations

@@ -317,7 +317,7 @@ class _StatementParser:
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
-        """Parse the tokens of one statement. Raises UnreadableDocument for any error, also the library's.
+        """Parse the tokens of one statement. Raises UnreadableDocument for errors, including the library's.
 
         Also raises ParserStepsExceeded, and the errors of `deadline.check`.
         """

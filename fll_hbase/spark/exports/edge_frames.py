@@ -49,7 +49,7 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
 
     With a namespace, only edges with a source or destination in it are returned. Each content is read once.
     """
-    # Runs of one content have the same edges. Any of their ids as `run` serves to look the content up again.
+    # Runs of one content have the same edges. Any of their ids, as `run`, can look the content up again.
     contents = runs.groupBy("checksum").agg(
         f.count("*").alias("runs"),
         f.min("start_ms").alias("first_ms"),
@@ -89,7 +89,7 @@ def _edges_of_runs(
 def _edges_of_contents(
     contents: Iterator[dict[str, Any]], *, settings: Settings, bounds: ScanBounds
 ) -> Iterator[Row]:
-    """Yield, on a worker, the matching edges of contents, each with number and starts of its runs."""
+    """Yield, on a worker, the matching edges of contents, each with the number and starts of its runs."""
     store = worker_store(settings)
     for content in contents:
         run_columns = content["runs"], content["first_ms"], content["last_ms"]

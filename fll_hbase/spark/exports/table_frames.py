@@ -62,7 +62,7 @@ def read_partitions(spark: SparkSession, request: ReadRequest, planned: Sequence
 
 
 def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFilter) -> int:
-    """Return the latest retention horizon of the datasets in milliseconds since 1970, or 0 without any.
+    """Return the latest retention horizon of the datasets, in ms since 1970, or 0 if there is none.
 
     Workers read the catalogue in a job of Spark, because a namespace may have millions of rows there.
     """

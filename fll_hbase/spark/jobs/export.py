@@ -45,7 +45,7 @@ _OWNER = Owner(EXPORT, "export")
 class ExportSpec:
     """The lineage to export: runs that start in the window. With a namespace, those with a dataset in it.
 
-    `distinct` exports each edge once, instead of once for each run. Files aim at `file_bytes`.
+    `distinct` exports each edge once, instead of once for each run. `file_bytes` is the target size.
     """
 
     settings: Settings

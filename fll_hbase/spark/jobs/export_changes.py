@@ -58,7 +58,7 @@ class ChangesReport:
 
 @dataclass(frozen=True, slots=True)
 class ChangesSpec:
-    """The store to export, and where: `log` is the directory of the state. Files aim at `file_bytes`."""
+    """The store to export, and where: `log` is the state directory, `file_bytes` the target size."""
 
     settings: Settings
     out: str

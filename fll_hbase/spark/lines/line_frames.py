@@ -79,9 +79,9 @@ def _has_text() -> Column:
 
 
 def is_long(bytes_max: int) -> Column:
-    """Return a column with whether a line of a frame with SIZE is longer than a document of `bytes_max`."""
-    # One byte more, because a carriage return at the end is not part of the document. The worker decides
-    # then.
+    """Return a column that is true where a line of a frame with SIZE exceeds a document of `bytes_max`."""
+    # One byte more, because a carriage return at the end is not part of the document. At that size the
+    # worker decides.
     return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1
 
 

@@ -40,7 +40,7 @@ def document(value: Column, value_format: ValueFormat) -> Column:
 
 
 def fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
-    """Return a column with why a value cannot be a document, or null if it may be one or is absent."""
+    """Return a column with the reason a value cannot be a document; null if it may be one or is absent."""
     header = HEADER_BYTES if value_format is ValueFormat.CONFLUENT_JSON else 0
     size = f.octet_length(value)
     too_large = f.format_string(

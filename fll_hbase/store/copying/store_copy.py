@@ -171,7 +171,7 @@ class CopyPass:
         self._rows = 0
 
     def run(self, begin: Progress) -> dict[str, KindResult]:
-        """Put what the target lacks, then delete what it has in excess, starting at `begin`.
+        """Put what the target lacks, then delete what the source does not have, starting at `begin`.
 
         Returns results by kind. Raises StoreUnavailable, or CorruptRow for a recently recorded run that
         cannot be read. After either error, a new pass can continue from the progress in the target.

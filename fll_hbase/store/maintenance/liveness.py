@@ -56,7 +56,7 @@ class _CommittedState(NamedTuple):
 
 
 class LivenessScanner:
-    """Finds the cells that pages of run rows need. For one thread.
+    """Finds the cells that pages of run rows need. Only one thread may use it.
 
     Methods raise CorruptRow. The caller must then delete nothing: an unreadable row could need any cell.
     """
@@ -271,7 +271,7 @@ def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
 
 
 def _input_cells(row: Row, committed: bytes | None) -> Iterator[CellKey]:
-    """Yield the content of a latest document that is not yet committed, and the bodies of all events."""
+    """Yield the content of the latest document if it is not yet committed, and the bodies of all events."""
     # Nearly all rows have a document and a commit record of equal value, whose content the caller reports.
     if [value for value, _ in row.values()] == [committed] * len(row):
         return

@@ -48,8 +48,8 @@ class Seal(NamedTuple):
 class ContentDays:
     """The days of a window on which runs of a content may have started.
 
-    `sealed` has the seals of sealed days, and `tokens` their tokens; `unsealed` has the tokens of all other
-    days with their times.
+    `sealed` contains the seals of sealed days, and `tokens` their tokens; `unsealed` contains the tokens of
+    all other days with their times.
     """
 
     sealed: dict[int, Seal] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def read_ways(query: WindowQuery) -> Reads[list[bytes]]:
 def in_turns(ways: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield lists of ways: the newest way of each content, then its next two, its next four and so on.
 
-    `ways` has the newest period first; a list has at most WAYS_MAX ways. A caller that needs one run per
+    `ways` lists the newest period first; a list has at most WAYS_MAX ways. A caller that needs one run per
     content can stop early.
     """
     by_content: dict[bytes, list[bytes]] = {}
@@ -193,7 +193,7 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
 
 
 def newest_tail(runs: Iterable[DayRuns]) -> bytes:
-    """Return the reference tail of the newest of at least one run; tails sort newest first."""
+    """Return the reference tail of the newest run, of at least one; tails sort newest first."""
     newest = [day_runs.runs[0] for day_runs in runs]
     return min(layout.reference_tail(*run) for run in newest)
 

@@ -44,7 +44,7 @@ class WaysOfField(NamedTuple):
 class _WindowUnion:
     """The derivations of one window under construction: its contents, and the limits that cut their union.
 
-    `ways` has the contents read so far, by digest.
+    `ways` contains the contents read so far, by digest.
     """
 
     def __init__(self, contents: frozenset[FieldOfContent]) -> None:

@@ -218,7 +218,7 @@ class EventMerger:
     def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
         """Merge distinct event bodies in order of their last occurrence, caching small results."""
         # The latest facet is valid, so earlier occurrences of an equal body change nothing. Use the digests
-        # as cache key, because every night has the same merge.
+        # as cache key, because the merge is the same every night.
         digests = tuple(dict.fromkeys(event.lineage_digest for event in reversed(events)))[::-1]
         with self._lock:
             cached = self._merged.get(digests)

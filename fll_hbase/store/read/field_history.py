@@ -185,7 +185,7 @@ class FieldHistoryReader(Reader):
                 yield single
 
     def _complete(self, query: WindowQuery, contents: _Contents, day: int, listed: _Day) -> _Day:
-        """Return all runs of a day, read again; `listed` has the known runs of the day by content."""
+        """Return all runs of a day, read again; `listed` contains the known runs of the day by content."""
         query = replace(query, window=overlap(query.window, calendars.day_window(day)))
         by_name: dict[Dataset, dict[str, list[DayRuns]]] = {}
         for checksum, runs in listed:

@@ -24,7 +24,7 @@ _Operations: TypeAlias = tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True)
 class PerformedOperations:
-    """The operations of a field, in an executable order, and the newest run of each program that did them."""
+    """The operations of a field, in an executable order, and the newest run of each program that ran them."""
 
     operations: tuple[Operation, ...]
     last_runs: tuple[ProgramRun, ...]

@@ -204,8 +204,8 @@ class ReachWalk:
     def result(self, times: Mapping[Dataset, Mapping[str, RunTimes]], in_order: InOrder | None) -> Reach:
         """Return everything reached, with every dataset under the name by which it was first reached.
 
-        `times` has the run times of a dataset's contents, by each of its names. `in_order` is the part that
-        the order of the runs allows, None if unknown. Spans are None if the query does not count runs.
+        `times` contains the run times of a dataset's contents, by each of its names. `in_order` is the part
+        that the order of the runs allows, None if unknown. Spans are None if the query does not count runs.
         """
         merged: dict[tuple[Node, Node], ReachEdge] = {}
         spans = _Spans(self.query.direction, times, self._names) if self.query.counts else None
@@ -268,12 +268,12 @@ class ReachWalk:
             self._bounds[reached.dataset_node] = bound
 
     def _bound(self, reached: Node) -> int:
-        """Return the greatest bound with which a field was reached; forward, also as part of its dataset."""
+        """Return the greatest bound with which a field was reached; forward, even as part of its dataset."""
         bound = self._bounds.get(reached, _UNBOUNDED)
         return bound if self._backward else max(bound, self._bounds.get(reached.dataset_node, _UNBOUNDED))
 
     def _expanded_bound(self, near: Node) -> int:
-        """Return the greatest bound with which a field was expanded; forward, also as part of its dataset."""
+        """Return the greatest bound with which a field was expanded; forward, even as part of its dataset."""
         bound = self._expanded.get(near, _UNBOUNDED)
         return bound if self._backward else max(bound, self._expanded.get(near.dataset_node, _UNBOUNDED))
 

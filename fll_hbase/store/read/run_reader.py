@@ -431,7 +431,7 @@ class RunBoundsReader(Reader):
     def bounds(self, names: Sequence[Dataset]) -> RunBounds:
         """Return the starts of the first and the last run of a dataset, given with its aliases.
 
-        None without any run. The number of calls is bounded. If invalid references exceed the bounds,
+        None if no run is stored. The number of calls is bounded. If invalid references exceed the bounds,
         `truncated_by` names the limit, and an earlier or later run may exist. Raises DeadlineExceeded.
         """
         queries = self._windows.restrict(

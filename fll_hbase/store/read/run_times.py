@@ -63,7 +63,7 @@ class RunTimes:
         return max([-part.runs[-1].start_ms for part in parts], default=None)
 
     def span(self, direction: Direction, bound: int) -> RunSpan | None:
-        """Return the number of runs within a bound with the first and last one, or None without any."""
+        """Return the number of runs within a bound with the first and last one, or None if there are none."""
         if bound not in self._spans:
             window = window_within(self._window, direction, bound)
             self._spans[bound] = _span(list(self._within(window)))
@@ -151,9 +151,9 @@ class _CountedRun(NamedTuple):
 class _Counted(NamedTuple):
     """Runs of days as read from references.
 
-    `runs` has the runs. `elsewhere` has, by reference tail, the actual day of runs whose run rows disagree.
-    `is_cut` is whether the budget cut the reading. A run that moves between two pages has a valid reference
-    on both, and the later one counts.
+    `runs` contains the runs. `elsewhere` gives, by reference tail, the actual day of runs whose run rows
+    disagree. `is_cut` is whether the budget cut the reading. A run that moves between two pages has a valid
+    reference on both, and the later one counts.
     """
 
     runs: dict[RunKey, _CountedRun]

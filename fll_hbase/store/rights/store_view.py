@@ -250,7 +250,7 @@ class StoreView(LineageStore):
             raise run_id_in_use(run_key_of(run).run) from error
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return for each run a conflict if its id is in use, not naming the owner. Raises Forbidden."""
+        """Return for each run a conflict if its id is in use, without naming the owner. Raises Forbidden."""
         checked = self._checked(runs)
         conflicts = self._base.find_conflicts(runs)
         listed: list[RunIdConflict | None] = []

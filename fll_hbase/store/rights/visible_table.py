@@ -160,11 +160,11 @@ class VisibleTable:
         self._table.write(checked, sync=sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Raise Forbidden always, because copies of a store do not run on behalf of a principal."""
+        """Always raise Forbidden, because copies of a store do not run on behalf of a principal."""
         raise Forbidden("a store is copied by `fll store copy` alone")
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Raise Forbidden always, because a view deletes nothing."""
+        """Always raise Forbidden, because a view deletes nothing."""
         raise Forbidden("rows are deleted by jobs of the store alone")
 
     def close(self) -> None:

@@ -70,7 +70,7 @@ class DayRuns(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Return whether `runs` has all runs, not only the newest and the oldest of many."""
+        """Return whether `runs` contains all runs, not only the newest and the oldest of many."""
         return len(self.runs) == self.total
 
 
@@ -90,7 +90,7 @@ class _SharedRun(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Part(msgspec.Struct, array_like=True, frozen=True):
-    """Runs of one program, failed or not, in a seal; `count` is 0 if `runs` has all of them."""
+    """Runs of one program, failed or not, in a seal; `count` is 0 if `runs` contains all of them."""
 
     program: str
     failed: int

@@ -41,7 +41,7 @@ class DocumentSequence:
     def is_suffix_of(self, stored: Sequence[bytes]) -> bool:
         """Return whether the stored documents end with this one and its followers in the call.
 
-        If so, this document is a resend. `stored` has the document values of the run row, oldest first.
+        If so, this document is a resend. `stored` lists the document values of the run row, oldest first.
         """
         starts = self._suffix_starts(stored)
         # The first document of the call sets the offset. Later ones find the cells of their predecessors, and

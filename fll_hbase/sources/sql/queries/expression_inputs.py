@@ -545,7 +545,7 @@ def _conditional_aggregate(node: exp.Expr, kind: str) -> Iterator[Operand]:
 
 
 def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
-    """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, also from named windows."""
+    """Yield a window's function with `kind`, then PARTITION BY and ORDER BY, including named windows."""
     yield from _arguments(node, kind, "this")
     window: exp.Expr | None = node
     # A window may extend a named window, and in invalid SQL named windows may form a cycle.

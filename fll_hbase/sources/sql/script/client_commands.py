@@ -49,5 +49,5 @@ def _with_semicolons(lines: list[str]) -> Iterator[str]:
 
 
 def _blank(line: str) -> str:
-    """Return a line with a space for each character, but with its line end."""
+    """Return a line with each character except its line end replaced by a space."""
     return re.sub(r"[^\r\n]", " ", line)

@@ -25,7 +25,7 @@ _FETCH_INTO = {"INTO", "BULK COLLECT INTO"}
 class RowTokens:
     """Names, in lower case, that represent the rows of the query `tokens` or of the cursor `cursor`.
 
-    `record` has the columns, as in `r.id`; `variables` have the columns by position.
+    `record` contains the columns, as in `r.id`; `variables` contain the columns by position.
     """
 
     record: str
@@ -122,7 +122,7 @@ def _fetch(tokens: Tokens) -> RowTokens | None:
 
 
 def _assignment(tokens: Tokens) -> RowTokens | None:
-    """Read `name [type] := value`, also with DEFAULT; return None if the value names nothing."""
+    """Read `name [type] := value`, or with DEFAULT for `:=`; return None if the value names nothing."""
     behind = next(
         (
             number + 1
@@ -171,7 +171,7 @@ def _name(tokens: Tokens, number: int) -> str:
 
 
 def _split(tokens: Tokens, separator: TokenType) -> Iterator[Tokens]:
-    """Yield the tokens between separators, also inside parentheses; a part may be empty."""
+    """Yield the tokens between separators, even those inside parentheses; a part may be empty."""
     start = 0
     for number, token in enumerate(tokens):
         if token.token_type is separator:

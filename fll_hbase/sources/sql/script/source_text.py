@@ -76,7 +76,7 @@ class SourceText:
     ) -> str:
         """Return the text of the innermost item or clause of a kind around an extent, or "" if there is none.
 
-        `extent` has the offsets of the first and last character. The alias at `alias_start` is left out.
+        `extent` contains the offsets of the first and last character. The alias at `alias_start` is left out.
         """
         span = self._innermost(kind, *extent)
         if span is None:

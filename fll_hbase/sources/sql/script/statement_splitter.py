@@ -222,7 +222,7 @@ class _Splitter:
         if self._ends_by_word:
             return statement_boundaries.statement_end(self._tokens, start, stop)
         ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
-        # A statement of Oracle may end with `/` alone.
+        # In Oracle, `/` alone may end a statement.
         return min(next(ends, stop), _next_position(self._separators, start, stop))
 
     def _end(self) -> None:

@@ -69,7 +69,7 @@ def _on_conflict(
     conflict = node.args["conflict"].transform(_name_excluded)
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     existing = TableSource((table.alias_or_name.lower(),), resolver.script.tables.columns(target))
-    # `excluded` has the values of the INSERT, so lineage passes through it to their sources.
+    # `excluded` contains the values of the INSERT, so lineage passes through it to their sources.
     excluded = TableSource(("excluded",), ColumnSet(tuple(fields)))
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing]))
     inner.scope.add_qualified(excluded)

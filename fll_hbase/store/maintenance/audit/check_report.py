@@ -71,7 +71,7 @@ class AuditReport:
 class CheckReport:
     """The audits before and after repairs, or twice the same audit without repairs.
 
-    `repaired` rows were written again; `refused` rows could not be. `refusals` has the reasons for the
+    `repaired` rows were written again; `refused` rows could not be. `refusals` lists the reasons for the
     remaining examples.
     """
 

@@ -81,7 +81,7 @@ class RunColumns(NamedTuple):
 
 
 class RunRowChecker:
-    """Collects facts of run rows. With `once`, a cell that many runs need is added once, rarely again."""
+    """Collects facts of run rows. With `once`, a cell that many runs need is added once, rarely twice."""
 
     def __init__(self, events: EventMerger, *, once: bool) -> None:
         self._events = events
