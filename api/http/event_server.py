@@ -46,7 +46,7 @@ BATCHES_MAX = 4
 """How many bodies of the largest size fit, in temporary files, at a time."""
 
 MEMORY_BYTES_MAX, MEMORY_BYTES_LEFT = 128 * 2**20, 112 * 2**20
-"""Most memory of arriving requests and of waiting ones, and the target for refusals of arriving ones."""
+"""Maximum memory of arriving requests and of waiting ones, and the target for refusals of arriving ones."""
 
 SMALL_BYTES = 2**14
 """Complete requests up to this size are never refused for lack of memory."""

@@ -19,7 +19,7 @@ from ..observability.observer import RequestObserver
 from .event_server import HttpServer
 
 METRICS_CONNECTIONS_MAX = 50
-"""Most connections to the listener of metrics. The next one closes the one that is silent longest."""
+"""Maximum number of metrics connections. A further one closes the one that was silent longest."""
 
 NOTIFY_SECONDS = 1.0
 SWITCH_SECONDS = 0.0002

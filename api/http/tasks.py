@@ -35,7 +35,7 @@ TLS_HANDSHAKE = b"\x16"
 """First byte of a TLS connection. No HTTP method begins with this byte."""
 
 FIELDS_MAX = 200
-"""Most fields of a head; browsers and proxies send about thirty."""
+"""Maximum number of fields of a head; browsers and proxies send about thirty."""
 
 REQUEST_BYTES, FIELD_BYTES = 600, 200
 """Approximate memory of a request, and of a field of its head, in addition to the text."""
@@ -76,7 +76,7 @@ def too_many(most: int, *, retry_after_seconds: int) -> Refusal:
 
 
 def too_many_ahead(most: int, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 429, to the last of `most` requests of a connection that sent more ahead."""
+    """Return the 429 for the last of `most` waiting requests of a connection that sent more."""
     body = problems.problem_body(
         TooManyRequests(f"{most} requests of this connection wait; send fewer ahead")
     )

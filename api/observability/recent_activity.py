@@ -37,7 +37,7 @@ SLOTS, SLOT_BYTES = 1_000, 1_024
 """Entries of a process, and the bytes of each entry with its head."""
 
 FILES_MAX = 32
-"""Most files in the directory. Beyond it, the oldest files of ended processes are removed."""
+"""Maximum number of files in the directory. Beyond it, the oldest files of ended processes are removed."""
 
 _HEAD = struct.Struct("<IH")
 ENTRY_BYTES_MAX = SLOT_BYTES - _HEAD.size

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from cachetools import LRUCache
 
 KEYS_MAX = 10_000
-"""Most clients that are remembered at a time. A forgotten client begins with a full bucket."""
+"""Maximum number of clients that are remembered at a time. A forgotten client begins with a full bucket."""
 
 
 class TokenBuckets:

@@ -12,7 +12,7 @@ from fll_hbase.runtime.json_types import Json
 from .responses import to_json
 
 SPOOLED_BYTES_MAX = 2**23
-"""Most bytes of an answer in memory. Larger answers move to a temporary file."""
+"""Maximum size in bytes of an answer in memory. Larger answers move to a temporary file."""
 
 NDJSON = "application/x-ndjson"
 

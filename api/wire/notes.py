@@ -20,10 +20,10 @@ from fll_hbase.store.lineage_store import LineageStore
 
 REFUSED = "refused"
 TEXT_CHARACTERS_MAX, NAME_CHARACTERS_MAX = 300, 200
-"""Most characters of each text, and of each name, of a note."""
+"""Maximum number of characters of each text, and of each name, of a note."""
 
 TEXTS_MAX = 3
-"""Most warnings whose texts a note has. Its `warnings` counts all of them."""
+"""Maximum number of warnings whose texts a note contains. Its `warnings` counts all of them."""
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):

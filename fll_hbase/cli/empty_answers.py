@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 RUNS_COUNTED_MAX = 1_000
-"""Most runs of a window among which failed ones are counted. With more, failed runs are not mentioned."""
+"""Maximum number of runs in a window to count failed ones among; with more, failed runs are not mentioned."""
 
 # The greatest start of a run, in seconds, since a run may start after the command's own time.
 _END_OF_TIME = str(START_LIMIT_MS // 1000)

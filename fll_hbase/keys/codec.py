@@ -97,7 +97,7 @@ def day_of(start_ms: int) -> int:
 
 def parse_hex(segment: bytes, *, digits: int, largest: int) -> int:
     """Decode a number of exactly `digits` lower-case hex digits. Raises CorruptRow, also above `largest`."""
-    # int() alone would also accept upper case, signs, blanks and underscores.
+    # int() alone would also accept upper case, signs, spaces and underscores.
     if is_hex(segment, digits=digits):
         number = int(segment, 16)
         if number <= largest:

@@ -265,7 +265,7 @@ def parse_horizon(column: bytes) -> int:
 
 
 def latest_horizon_ms(columns: Iterable[bytes]) -> int:
-    """Return the latest horizon among the columns of a row, 0 without one. Raises CorruptRow."""
+    """Return the latest horizon among the columns of a row, or 0 if there is none. Raises CorruptRow."""
     return max((parse_horizon(column) for column in columns if column.startswith(HORIZON)), default=0)
 
 
@@ -355,7 +355,7 @@ def policies_of_name(name: str) -> bytes:
 
 
 def parse_policy(key: bytes) -> tuple[str, str]:
-    """Return name and namespace of a policy from its row key, "" without one. Raises CorruptRow."""
+    """Return name and namespace of a policy from its row key, or "" if there is none. Raises CorruptRow."""
     name, separator, namespace = key[len(POLICIES) :].partition(SEPARATOR)
     if not key.startswith(POLICIES) or bool(separator) is not bool(namespace):
         raise CorruptRow(f"{key!r} is not the key of a policy")

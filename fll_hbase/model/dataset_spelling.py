@@ -51,7 +51,7 @@ _WITHOUT_TABLES = {
 
 HADOOP_S3 = re.compile(r"s3[an]://")
 _STEPS_MAX = 16
-"""Maximum of name parts and of parent directories to try: names are long, and events have many."""
+"""Maximum number of name parts and of parent directories to try: names are long, and events have many."""
 _QUOTED = re.compile(r'(?:"[^"./]+"|`[^`./]+`)(?:\.(?:"[^"./]+"|`[^`./]+`|[^"`./]+))*')
 _QUOTED_LATER = re.compile(r'[^"`./]+(?:\.(?:"[^"./]+"|`[^`./]+`|[^"`./]+))+')
 

@@ -1,9 +1,9 @@
 """Field maps: which source fields lead to which destination fields of one set of operations.
 
 A transform couples every output with all its inputs, so all its outputs share one set of source fields
-(`field_sets`). A copied or renamed field is one pair. The size of a field map therefore follows the size of
-its operations: a transform of 3,000 by 3,000 fields is one entry, not nine million pairs. Only queries build
-pairs (`field_relations`).
+(`field_sets`). A copied or renamed field is one pair. The size of a field map therefore grows with the size
+of its operations: a transform of 3,000 by 3,000 fields is one entry, not nine million pairs. Only queries
+build pairs (`field_relations`).
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
 
 
 def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> CopiedFields:
-    """Return copied fields of a destination from pairs of a field and its source's position, at least one."""
+    """Return copied fields of a destination from one or more pairs of a field and its source's position."""
     fields, positions = zip(*sorted(pairs), strict=True)
     return CopiedFields(destination, fields, positions)
 

@@ -12,7 +12,7 @@ from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs
 OPERATIONS_MAX = 10_000
 """With more operations, the graph of a field is computed per query and not stored."""
 BITS_MAX = 2**28
-"""Maximum of operations times uses of fields. With more, no graphs are stored either.
+"""Maximum product of the numbers of operations and of field uses. With more, no graphs are stored either.
 
 The maximum is 32 MiB of bits."""
 

@@ -116,7 +116,7 @@ class Settings:
 
     @property
     def metrics_address(self) -> str:
-        """Return `host:port` of the listener of metrics, or "" without one."""
+        """Return `host:port` of the listener of metrics, or "" if there is none."""
         return authority(self.metrics_host, self.metrics_port) if self.metrics_host else ""
 
 

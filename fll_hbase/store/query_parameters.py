@@ -10,7 +10,7 @@ from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 
 BATCH_FIELDS = 500
-"""Maximum of fields whose tags are read in one call."""
+"""Maximum number of fields whose tags are read in one call."""
 
 HIDDEN_AFTER = b"|#"
 """In a `start_after` of a view: separates a position from the number of hidden runs that follow it."""

@@ -79,7 +79,7 @@ class RunSpan(NamedTuple):
 
 
 EDGE_CONTENTS_MAX = 10
-"""Maximum of contents listed by an edge of a reach."""
+"""Maximum number of contents listed by an edge of a reach."""
 
 
 class ReachEdge(NamedTuple):

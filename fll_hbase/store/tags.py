@@ -22,7 +22,7 @@ from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Row, Scan, Table
 
 CANDIDATES_MAX = 10_000
-"""Maximum of index rows that a page of tagged fields, or of tags, reads; removed tags leave rows behind."""
+"""Maximum number of index rows read for a page of tagged fields or tags; removed tags leave rows behind."""
 
 
 @dataclass(frozen=True, slots=True)

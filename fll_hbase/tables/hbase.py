@@ -40,10 +40,10 @@ P = ParamSpec("P")
 
 KEYS_PER_CALL = 1_000
 SCANS_PER_CALL = 32
-"""Maximum of scans that share their waits on one connection."""
+"""Maximum number of scans that share their waits on one connection."""
 
 SCAN_ATTEMPTS_MAX = 3
-"""Maximum of attempts, each with the full time of a call, if the gateway loses the call's scanners."""
+"""Maximum number of attempts, each with the full time of a call, if the gateway loses the call's scanners."""
 
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row is still one call, because readers see the puts of a row at once."""
@@ -315,7 +315,7 @@ def _thrift_columns(columns: Columns) -> list[bytes]:
 
 
 def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
-    """Return the cells of one row, or {} without any; `columns` are in the gateway's form, None for all."""
+    """Return the cells of one row, or {} if none; `columns` are in the gateway's form, None for all."""
     rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
     return to_row(rows[0].columns) if rows else {}
 

@@ -22,7 +22,7 @@ from fll_hbase.tables.sqlite_connection import Connection, connect
 T = TypeVar("T")
 
 ATTEMPTS_MAX = 20
-"""Maximum of attempts of a read while others open, close and change the file."""
+"""Maximum number of attempts of a read while others open, close and change the file."""
 
 _CACHE_KIB = 8_192
 _LOG, _LOG_INDEX = "-wal", "-shm"

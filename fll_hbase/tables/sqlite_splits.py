@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fll_hbase.tables.sqlite_connection import Connection
 
 COUNTED_MAX = 1_000_000
-"""Maximum of cells counted for exact parts, in a fraction of a second; a larger range is estimated."""
+"""Maximum number of cells counted for exact parts, in a fraction of a second; a larger range is estimated."""
 
 SECTION_CELLS = 50_000
 """Cells of a section that is not divided further; the sizes of larger sections are unknown."""

@@ -44,7 +44,7 @@ DOWN_SECONDS = 5.0
 """How long other gateways are preferred after one has failed."""
 
 ROUNDS, PAUSE_SECONDS = 3, 0.1
-"""Maximum of rounds of attempts to connect, and the first pause between them, which doubles."""
+"""Maximum number of rounds of attempts to connect, and the first pause between them, which doubles."""
 
 STUCK_SECONDS, STUCK_MAX = 2.0, 4
 """Once STUCK_MAX calls have waited this long, new calls wait no longer than this, to keep threads free."""
@@ -88,7 +88,7 @@ class ThriftPool:
                 try:
                     answer = connection.call(operation, deadline)
                 except TimeoutError as error:
-                    # Do not repeat: the gateway may still be executing the call, and the time is over anyway.
+                    # Do not repeat: the gateway may still be executing the call, and no time is left anyway.
                     self._discard_late(connection)
                     raise request_deadline.unavailable(
                         f"gateway {connection.address} did not answer in time: outcome unknown, try again"

@@ -13,7 +13,7 @@ from pathlib import Path
 from fll_hbase.tables.sqlite_files import open_lock
 
 PATIENT_THREADS_MAX = 4
-"""Maximum of threads that wait for their whole timeout; others give up early if the lock is stuck."""
+"""Maximum number of threads that wait for their whole timeout; others give up early if the lock is stuck."""
 
 STUCK_SECONDS = 2.0
 

@@ -9,7 +9,7 @@ from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.runtime.escape import escape_control
 
 PAIRS_MAX = 20
-"""Most printed field pairs of two datasets."""
+"""Maximum number of printed field pairs of two datasets."""
 
 
 def preview_lines(preview: DocumentPreview, line: int) -> Iterator[str]:

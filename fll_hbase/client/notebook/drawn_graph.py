@@ -18,7 +18,7 @@ from fll_hbase.queries.reports.reached_fields import ReachedField
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 
 FIELDS_MAX = 300
-"""The most fields, and boxes without fields, in a picture: the nearest to the subject of the query."""
+"""Maximum number of fields, and boxes without fields, in a picture: the nearest to the query's subject."""
 
 LINKS_MAX = 1_500
 _NAMES_MAX = 5

@@ -15,10 +15,10 @@ from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.tables import named_json
 
 ROWS_MAX = 60
-"""The most rows of a table, as many as pandas shows by default."""
+"""Maximum number of rows in a table, as many as pandas shows by default."""
 
 CELL_MAX = 120
-"""The most characters of a cell; the title of a cut cell has the whole text."""
+"""Maximum number of characters in a cell; the title of a cut cell has the whole text."""
 
 _BESIDE = frozenset({"start", "end", "cursor", "limit"})
 """Parameters that are not listed: the window and the warnings of an answer already say them."""

@@ -51,11 +51,11 @@ class Properties:
         )
 
     def text(self, name: str) -> str:
-        """Return a property without surrounding blanks, "" if it is missing."""
+        """Return a property without surrounding white space, "" if it is missing."""
         return self.texts.get(name, "").strip()
 
     def names(self, name: str) -> list[str]:
-        """Return the non-empty items, stripped of blanks, of a list separated by commas; [] if missing."""
+        """Return the non-empty items, stripped of white space, of a comma-separated list; [] if missing."""
         return [item.strip() for item in self.text(name).split(",") if item.strip()]
 
     def pairs(self, name: str) -> list[tuple[str, str]]:

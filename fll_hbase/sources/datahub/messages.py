@@ -50,7 +50,7 @@ _DATASET = "urn:li:dataset:"
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """A parsed message; `counted` includes every proposal, also those that are only counted.
+    """A parsed message; `counted` includes every proposal, even those that are only counted.
 
     `warnings` are about parts that are left out. `refused` has the errors of unreadable proposals.
     """

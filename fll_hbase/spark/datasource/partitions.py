@@ -96,7 +96,7 @@ def _reference_directions(request: ReadRequest) -> list[tuple[Direction, Dataset
 
 
 def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
-    """Return the latest horizon of catalogue rows in the ranges in milliseconds since 1970, or 0 without any.
+    """Return the latest horizon of catalogue rows in the ranges, in milliseconds since 1970, or 0 if none.
 
     Retention has deleted references of runs that started before the horizon. Raises CorruptRow.
     """

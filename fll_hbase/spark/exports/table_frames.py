@@ -62,7 +62,7 @@ def read_partitions(spark: SparkSession, request: ReadRequest, planned: Sequence
 
 
 def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFilter) -> int:
-    """Return the latest retention horizon of the datasets in milliseconds since 1970, or 0 without any.
+    """Return the latest retention horizon of the datasets in milliseconds since 1970, or 0 if there is none.
 
     Workers read the catalogue in a job of Spark, because a namespace may have millions of rows there.
     """
@@ -98,7 +98,7 @@ def _is_of_runs(key_range: Range) -> bool:
 
 
 def _horizons(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int]]:
-    """Yield one row with the latest horizon in a range of catalogue rows, 0 without any."""
+    """Yield one row with the latest horizon in a range of catalogue rows, or 0 if there is none."""
     yield (partitions.latest_horizon_in(table, [(start, stop)]),)
 
 

@@ -14,7 +14,7 @@ from fll_hbase.spark.streams.stream_options import EARLIEST, DeadLetterTopic
 from fll_hbase.spark.streams.stream_sources import HEADERS, MESSAGE, MESSAGE_KEY
 
 FAULTS_CHARACTERS_MAX = 4_000
-"""Most characters of the errors in a header. The directory of rejected lines has all of them."""
+"""Maximum number of characters of the errors in a header. The directory of rejected lines has all of them."""
 
 HEADER_TYPE = "array<struct<key:string,value:binary>>"
 

@@ -36,7 +36,7 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 
 
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
-    """Replace the output in the directory by the `count` rejected lines of outcomes."""
+    """Replace the output in the directory with the `count` rejected lines of outcomes."""
     with directory.replacing() as url:
         # Only with rejects, because numbering counts the lines of every block and reads all input again.
         if count:
@@ -74,7 +74,7 @@ def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
 
 
 def _split_uri(uri: str) -> tuple[str, str]:
-    """Return host or bucket, "" without one, and the decoded path of a URI without a slash at its end."""
+    """Return host or bucket ("" if there is none) and the decoded path of a URI without a trailing slash."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path).rstrip("/")
 

@@ -44,10 +44,10 @@ RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
 """Half a minute of waits, plus the timeouts of the store. Then the task fails, and Spark repeats it."""
 
 EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
-"""Most written lines of a task with equal faults, and most different faults that are counted."""
+"""Maximum number of written lines of a task with equal faults, and of different faults that are counted."""
 
 EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
-"""Rejected lines in the error of a job that ends early, and how much of each and of all is shown."""
+"""How many rejected lines the error of a job that ends early shows, and how much of each and of all."""
 
 _FIELDS = pa.schema(
     [

@@ -39,7 +39,7 @@ Report = Callable[[str, int], None]
 """Called after each page with the name of the row kind and the number of rows compared by the pass."""
 
 PASSES_MAX = 5
-"""Maximum of passes per command: a source under constant writes may never compare equal."""
+"""Maximum number of passes per command: a source under constant writes may never compare equal."""
 
 _SKEW_SHARE = 8
 """Clocks may differ by an eighth of the grace period."""

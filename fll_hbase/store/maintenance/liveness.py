@@ -25,7 +25,7 @@ from fll_hbase.store.rows.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000
-"""Maximum of cached days of contents whose shared cells were already reported."""
+"""Maximum number of cached days of contents whose shared cells were already reported."""
 
 _ANY_AGE_MS = 2**63 - 1
 # Bypass the Python-level constructor of a named tuple, because each run needs several cells.

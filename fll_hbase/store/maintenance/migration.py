@@ -23,7 +23,7 @@ from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Put, Row, Sync, Table
 
 CACHED_MAX = 200_000
-"""Maximum of cached days, and of cached ways, that were already put."""
+"""Maximum number of cached days, and of cached ways, that were already put."""
 
 Report: TypeAlias = Callable[[str, int], None]
 """Called with the current kind of rows, and the number of rows of all kinds read so far."""

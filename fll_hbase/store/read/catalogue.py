@@ -32,7 +32,7 @@ from fll_hbase.store.read.name_search import (
 from fll_hbase.tables import Cell, Row, Table, read_rows
 
 DATASETS_PER_READ = 128
-"""Maximum of catalogue rows read together."""
+"""Maximum number of catalogue rows read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Catalogue:
         return DatasetSummary(tuple(names), description, len(_fields(*rows.values())))
 
     def description(self, dataset: Dataset) -> str:
-        """Return the latest description of a dataset, "" without one, in one call. Raises CorruptRow."""
+        """Return the latest description of a dataset in one call, or "" if none. Raises CorruptRow."""
         key = layout.dataset_row(dataset)
         with in_row(key):
             return _latest_description(self._table.get(key, columns=(layout.LIGHT,)))
@@ -253,8 +253,8 @@ class Catalogue:
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
         """Yield each dataset with its catalogue row, in order, the dataset of `start_after` first.
 
-        That dataset may have further fields. None begins at the first dataset. A row is empty if it is
-        deleted during the scan; the dataset of `start_after` is then left out.
+        That dataset may have further fields. With None, it begins at the first dataset. A row is empty if it
+        is deleted during the scan; the dataset of `start_after` is then left out.
         """
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None and (row := self._table.get(layout.dataset_row(first))):
@@ -305,7 +305,7 @@ def _fields(*rows: Row) -> list[CatalogueField]:
 
 
 def _latest_description(row: Row) -> str:
-    """Return the latest description in a catalogue row, "" without one. Raises CorruptRow."""
+    """Return the latest description in a catalogue row, or "" if there is none. Raises CorruptRow."""
     return _latest_text([cell for column, cell in row.items() if column.startswith(layout.DESCRIPTION)])
 
 

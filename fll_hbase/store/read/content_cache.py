@@ -36,7 +36,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 ATTEMPTS_MAX = 3
-"""Maximum of attempts of a query with a missing content; a content that stays missing is corruption."""
+"""Maximum number of attempts of a query with a missing content; one that stays missing is corruption."""
 
 # Estimates of sizes in memory, from measurements.
 _BYTES_PER_PAIR = 100
@@ -49,7 +49,7 @@ FIRST_MAPS, FIRST_OPERATIONS = 32, 8
 """Contents of the first call for field maps, and for operations, which are larger."""
 
 LOAD_MAX, LOAD_BYTES = 500, 4 * 2**20
-"""Maximum of contents in one call, and the target size of a call in bytes."""
+"""Maximum number of contents in one call, and the target size of a call in bytes."""
 
 
 class FieldOfContent(NamedTuple):
@@ -300,7 +300,7 @@ class ContentCache:
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> tuple[int, DatasetLineageSet]:
-        """Return the size in bytes of merged relations, NEVER_CACHED if the deadline cut them, and these."""
+        """Return merged relations after their size in bytes, NEVER_CACHED if the deadline cut them."""
         union = LineageUnion()
         late: set[str] = set()
         for relations in deadline.until_over(

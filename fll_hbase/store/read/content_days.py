@@ -27,7 +27,7 @@ WAYS_MAX, WAYS_ALONE_MAX = 1_000, 10_000
 Calendars are read for WAYS_MAX ways at a time, because they take much more memory than the keys of ways."""
 
 NAMED_DAYS_MAX = 12
-"""Maximum of days whose columns are named; a longer window reads the days of whole periods."""
+"""Maximum number of days whose columns are named; a longer window reads the days of whole periods."""
 
 _EMPTY = Cell(b"", 0)
 

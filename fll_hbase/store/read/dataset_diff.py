@@ -20,7 +20,7 @@ from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.results import ChangedField, DatasetDiff, FieldDiff
 
 _INDEXED_INPUTS_MAX = 500_000
-"""Maximum of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
+"""Maximum number of operation inputs that a diff of a dataset keeps in memory: about 150 MB."""
 
 _Contents: TypeAlias = frozenset[DatasetOfContent]
 _Ways: TypeAlias = dict[str, list[DatasetOfContent]]

@@ -33,7 +33,7 @@ MERGED_BYTES_MAX = 8 * 2**20
 """Maximum size of cached merges, in bytes of stored bodies; a decoded merge takes about ten times as much."""
 
 RUNS_OF_ID_MAX = 100
-"""Maximum of namespaces searched for runs of one id."""
+"""Maximum number of namespaces searched for runs of one id."""
 
 
 class MergedRun(NamedTuple):

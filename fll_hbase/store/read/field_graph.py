@@ -16,7 +16,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.store.read.content_cache import ContentCache
 
 EDGES_MAX = 10_000
-"""Maximum of edges cached for the fields of one step of a walk; more edges are made one by one."""
+"""Maximum number of edges cached for the fields of one step of a walk; more edges are made one by one."""
 
 # Estimates of sizes in memory, from measurements.
 _BYTES_PER_FIELD, _BYTES_PER_EDGE = 650, 8

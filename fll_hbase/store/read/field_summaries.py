@@ -15,7 +15,7 @@ from fll_hbase.store.read.content_cache import retry_on_missing_content
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 DATASETS_PER_READ = 64
-"""Maximum of datasets whose fields are read in one call, each in two directions."""
+"""Maximum number of datasets whose fields are read in one call, each in two directions."""
 
 
 @dataclass(frozen=True, slots=True)

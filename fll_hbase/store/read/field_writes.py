@@ -29,7 +29,7 @@ AGES_DAYS = (32, 256, 2_048)
 """Ages of windows of older runs, searched one after another; the first one has most fields."""
 
 CONTENTS_MAX = 1_000
-"""Maximum of distinct contents searched for fields that the newest runs did not write."""
+"""Maximum number of distinct contents searched for fields that the newest runs did not write."""
 
 DROP = "DROP"
 

@@ -13,7 +13,7 @@ from fll_hbase.store.components import Reader
 from fll_hbase.store.results import ReachEdge
 
 HOPS_MAX = 10_000
-"""Maximum of hop contents that one report reads to explain hops."""
+"""Maximum number of hop contents that one report reads to explain hops."""
 
 Ends: TypeAlias = tuple[DatasetField, DatasetField]
 """The source and the destination of a hop."""

@@ -20,7 +20,7 @@ from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.tables import Row
 
 HORIZONS_MAX = 10_000
-"""Maximum of datasets with a cached horizon."""
+"""Maximum number of datasets with a cached horizon."""
 
 LIFETIME_MS = 60_000
 """Lifetime of a cached horizon. Retention moves horizons once a day, and a catalogue row may be wide."""
@@ -69,7 +69,7 @@ class HorizonReader(Reader):
         return _if_later(self._requests.current().latest_ms(may_read), window)
 
     def load(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the horizons of datasets, 0 without one. Uncached marks are read in two calls."""
+        """Return the horizons of datasets, or 0 if there is none. Uncached marks are read in two calls."""
         now_ms = self._clock()
         with self._lock:
             cached = {dataset: self._cache.get(dataset) for dataset in datasets}
@@ -103,6 +103,6 @@ def _if_later(horizon_ms: int, window: Window) -> int | None:
 
 
 def _latest(key: bytes, row: Row) -> int:
-    """Return the latest horizon in a catalogue row, 0 without one. Raises CorruptRow."""
+    """Return the latest horizon in a catalogue row, or 0 if there is none. Raises CorruptRow."""
     with in_row(key):
         return layout.latest_horizon_ms(row)

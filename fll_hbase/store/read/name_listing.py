@@ -15,7 +15,7 @@ from fll_hbase.keys.codec import SEPARATOR, escape_bytes, unescape_bytes
 from fll_hbase.tables import Table
 
 BATCH_NAMES = 500
-"""Maximum of names per scan; a longer range is split."""
+"""Maximum number of names per scan; a longer range is split."""
 
 # `&` follows `%`, so it separates escaped from unescaped bytes; 0x7f sorts above `|` and every key byte.
 _FIRST_UNESCAPED, _LAST = b"&", b"\x7f"

@@ -13,10 +13,10 @@ from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.tables import Row, Scan
 
 PAGE_REFERENCES_MAX = 1000
-"""Maximum of references in a page."""
+"""Maximum number of references in a page."""
 
 COLUMNS_MAX = 200
-"""Maximum of columns in a scan of references. If a day has more contents, all its references are read."""
+"""Maximum number of columns in a scan of references. If a day has more contents, all references are read."""
 
 
 class Page(NamedTuple):

@@ -23,13 +23,13 @@ from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport, 
 from fll_hbase.store.tags import TagStore
 
 BATCH_RUNS = 500
-"""Maximum of runs read in one call."""
+"""Maximum number of runs read in one call."""
 
 ORIGINS_MAX = 1_000
-"""Maximum of a policy's fields that a report follows."""
+"""Maximum number of a policy's fields that a report follows."""
 
 DATASETS_PER_READ = 50
-"""Maximum of catalogue rows read in one call."""
+"""Maximum number of catalogue rows read in one call."""
 
 _WALK_SHARE = 0.5
 """The share of a request's time for walking fields; the rest is for reading their writers."""

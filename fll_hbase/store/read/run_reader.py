@@ -37,7 +37,7 @@ from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Scan
 
 BATCH_RUNS = 1000
-"""Maximum of references per call."""
+"""Maximum number of references per call."""
 
 REFERENCES_MAX = 100
 """References of one page. If a dataset has fewer in a direction, all are read."""
@@ -46,10 +46,10 @@ PARTS = 16
 """Parts of a range of starts. A search step reads one reference in each part."""
 
 SEARCHES_MAX = 5
-"""Maximum of starts, from the oldest, at which a search may find only references that are no longer valid."""
+"""Maximum number of starts, from the oldest, at which a search may find only outdated references."""
 
 PROGRAM_DAYS_MAX = 5_000
-"""Maximum of program days in one list of programs."""
+"""Maximum number of program days in one list of programs."""
 
 FAILED_IDS_MAX = 10
 """Number of newest failed run ids that a program day lists."""
@@ -431,7 +431,7 @@ class RunBoundsReader(Reader):
     def bounds(self, names: Sequence[Dataset]) -> RunBounds:
         """Return the starts of the first and the last run of a dataset, given with its aliases.
 
-        None without any run. The number of calls is bounded. If invalid references exceed the bounds,
+        or None if there is none. The number of calls is bounded. If invalid references exceed the bounds,
         `truncated_by` names the limit, and an earlier or later run may exist. Raises DeadlineExceeded.
         """
         queries = self._windows.restrict(

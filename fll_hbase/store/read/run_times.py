@@ -63,7 +63,7 @@ class RunTimes:
         return max([-part.runs[-1].start_ms for part in parts], default=None)
 
     def span(self, direction: Direction, bound: int) -> RunSpan | None:
-        """Return the number of runs within a bound with the first and last one, or None without any."""
+        """Return the number of runs within a bound with the first and last one, or None if there are none."""
         if bound not in self._spans:
             window = window_within(self._window, direction, bound)
             self._spans[bound] = _span(list(self._within(window)))
@@ -82,7 +82,7 @@ class RunTimes:
         }
 
     def replace_day(self, day: int, runs: Iterable[DayRuns]) -> None:
-        """Replace the runs of one day by `runs`, whose parts are not empty. Empty `runs` remove the day."""
+        """Replace the runs of one day with `runs`, whose parts are not empty. Empty `runs` remove the day."""
         others = (part for part in self._newest_first if day_of(part.runs[0].start_ms) != day)
         self._newest_first = _sorted((*others, *runs))
         self._spans.clear()
@@ -125,7 +125,7 @@ def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
 
 
 def _span(parts: Sequence[DayRuns]) -> RunSpan | None:
-    """Return the span of runs, None without any. If several runs started last, it names the smallest id."""
+    """Return the span of runs, or None if none. If several runs started last, it has the smallest id."""
     if not parts:
         return None
     last = min((part.runs[0] for part in parts), key=lambda run: (-run.start_ms, run.run, run.namespace))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 SHARED_MAX = 200_000
-"""Maximum of shared values, counted with their items; further values are read again."""
+"""Maximum number of shared values, counted with their items; further values are read again."""
 
 
 class _Shared:

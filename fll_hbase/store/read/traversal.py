@@ -17,7 +17,7 @@ from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry, sort_entries
 
 DATASETS_PER_READ = 128
-"""Maximum of datasets of one hop read together: on HBase, 32 on each of four connections."""
+"""Maximum number of datasets of one hop read together: on HBase, 32 on each of four connections."""
 
 
 class HopLineage(NamedTuple):

@@ -31,10 +31,10 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 ATTEMPTS_MAX = 5
-"""Maximum of reads of a window whose runs may have moved meanwhile."""
+"""Maximum number of reads of a window whose runs may have moved meanwhile."""
 
 PROGRAM_RUNS = 1_000
-"""Maximum of runs whose programs one call reads."""
+"""Maximum number of runs whose programs one call reads."""
 
 
 class Sealer(Protocol):

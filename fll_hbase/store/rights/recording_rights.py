@@ -19,7 +19,7 @@ from fll_hbase.runtime.errors import Forbidden, LineageError, RunIdConflict
 from fll_hbase.store.write.batching import RunInput, run_key_of
 
 _NAMED_MAX = 20
-"""Maximum of namespaces that an error names."""
+"""Maximum number of namespaces that an error names."""
 
 
 @dataclass(frozen=True, slots=True)

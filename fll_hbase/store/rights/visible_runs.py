@@ -26,10 +26,10 @@ _NO_DIGESTS = ("0" * 32, "f" * 32)
 """Digests that are read instead for an id without events, so that it takes the same reads."""
 
 _RUNS_MAX = 100_000
-"""Maximum of runs with a cached decision on whether their program is visible."""
+"""Maximum number of runs with a cached decision on whether their program is visible."""
 
 _CONTENTS_MAX = 100_000
-"""Maximum of contents with a cached decision on what is visible."""
+"""Maximum number of contents with a cached decision on what is visible."""
 
 
 class VisibleRuns(EventMerger):
@@ -117,7 +117,7 @@ class VisibleRuns(EventMerger):
         return namespace
 
     def _namespace_of_events(self, events: Sequence[RunEvent]) -> str:
-        """Return the namespace of the program in a run's sorted events, "" without any, in one call.
+        """Return the namespace of the program in a run's sorted events, or "" if there is none, in one call.
 
         Caches the bodies if the namespace may be read. Raises CorruptRow if a body is missing or invalid.
         """

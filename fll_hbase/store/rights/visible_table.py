@@ -30,7 +30,7 @@ _BYTES_PER_CELL = 200
 """Memory of a cell without its column and value, as measured."""
 
 _DECISIONS_MAX = 10_000
-"""Maximum of namespaces with a cached decision on whether they may be read."""
+"""Maximum number of namespaces with a cached decision on whether they may be read."""
 
 _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit. Further scans each read twice as many."""
@@ -38,10 +38,10 @@ _SCAN_ROWS = 100
 _SCAN_ROWS_MAX = 5_000
 
 _SPANS_MAX = 8
-"""Maximum of ranges for reading lists of namespaces. Adjacent grants share a range if there are more."""
+"""Maximum number of ranges for reading lists of namespaces. With more, adjacent grants share a range."""
 
 _UNMASKED_MAX = 100_000
-"""Maximum of contents cached as having nothing hidden."""
+"""Maximum number of contents cached as having nothing hidden."""
 
 _SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.CALENDARS, layout.PROPERTIES}
 """Kinds of rows without a namespace; VisibleRuns shows their visible parts."""
@@ -160,11 +160,11 @@ class VisibleTable:
         self._table.write(checked, sync=sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Raise Forbidden always, because copies of a store do not run on behalf of a principal."""
+        """Always raise Forbidden, because copies of a store do not run on behalf of a principal."""
         raise Forbidden("a store is copied by `fll store copy` alone")
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Raise Forbidden always, because a view deletes nothing."""
+        """Always raise Forbidden, because a view deletes nothing."""
         raise Forbidden("rows are deleted by jobs of the store alone")
 
     def close(self) -> None:

@@ -25,8 +25,8 @@ from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedRun
 from fll_hbase.tables import CellKey, Put, Row
 
 INLINE_RUNS_MAX = 64
-"""Maximum of a day's runs that its seal lists. With more, it has only the first and last ones, and another
-cell has the rest."""
+"""Maximum number of a day's runs that its seal lists. With more, it has only the first and last ones, and
+another cell has the rest."""
 
 TOKEN_BYTES = 8
 

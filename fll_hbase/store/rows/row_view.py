@@ -22,7 +22,7 @@ Parts: TypeAlias = dict[str, Any]
 """Names in a key, as texts; members whose names end with `Ms` are times in milliseconds since 1970."""
 
 CELLS_MAX = 100
-"""Maximum of cells shown per row; a dataset may have thousands of fields."""
+"""Maximum number of cells shown per row; a dataset may have thousands of fields."""
 
 VALUE_CHARACTERS_MAX = 200
 
@@ -85,7 +85,7 @@ def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
 
 
 def _cut(text: str) -> str:
-    """Return a text, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
+    """Return a string, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
     return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
 
 

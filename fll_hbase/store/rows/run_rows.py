@@ -132,7 +132,7 @@ def document_put(row: bytes, number: int, value: bytes) -> Put:
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Return the document with the highest number and digest, or None without any. Raises CorruptRow."""
+    """Return the document with the highest number and digest, or None if there is none. Raises CorruptRow."""
     # Numbers have a fixed width in hex, followed by digests, so the greatest column is the latest.
     latest = max([column for column in row if column.startswith(layout.DOCUMENT)], default=None)
     if latest is None:
@@ -203,7 +203,7 @@ def event_put(row: bytes, event: RunEvent) -> Put:
 
 
 def decode_events(row: Row) -> list[RunEvent]:
-    """Return the events of a run row, sorted; [] without any. Raises CorruptRow."""
+    """Return the events of a run row, sorted, or [] if there are none. Raises CorruptRow."""
     return sort_events(
         _decode_event(column, cell) for column, cell in row.items() if column.startswith(layout.EVENT)
     )

@@ -45,7 +45,7 @@ from fll_hbase.store.write.refresh import ContentRefresher, WayWriter, way_puts
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
-"""Maximum of passes before step 6 gives up with StoreUnavailable."""
+"""Maximum number of passes before step 6 gives up with StoreUnavailable."""
 
 
 class RunCommitter:

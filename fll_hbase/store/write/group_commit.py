@@ -16,7 +16,7 @@ from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RunInput
 
 GROUP_RUNS_MAX = 4
-"""Maximum of runs per pass. If the store is stuck, this many threads wait for it; other calls fail."""
+"""Maximum number of runs per pass. If the store is stuck, this many threads wait for it; other calls fail."""
 
 STUCK_SECONDS = 2.0
 """Maximum wait for another thread's commit before a queued run is withdrawn."""

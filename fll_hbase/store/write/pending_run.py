@@ -205,7 +205,7 @@ class PendingDocument(PendingRun):
         self.cells = [self.cell]
 
     def _commit_of_another_program(self, row: Row) -> bytes | None:
-        """Return the document of another program that was committed since step 1, or None without any."""
+        """Return the document of another program that was committed since step 1, or None."""
         value = run_rows.commit_value(row)
         if self.replaces_others or value in (self.value, self.previous_value):
             return None

@@ -35,11 +35,11 @@ GRACES = 2
 
 PAGE_REFERENCES = 1_000
 RUNS_MAX = 100_000
-"""Maximum of runs read at once for the day of one request; days with more runs stay unsealed."""
+"""Maximum number of runs read at once for the day of one request; days with more runs stay unsealed."""
 
 REQUESTS_PER_WRITE = 100
 QUEUED_MAX = 1_000
-"""Maximum of queued requests; further ones are dropped, and the next reader of the days repeats them."""
+"""Maximum number of queued requests; others are dropped, and the next reader of the days repeats them."""
 
 PAUSE_SECONDS = 60
 """Pause after a failure, during which nothing is sealed: the store may be read-only or unavailable."""

@@ -25,7 +25,7 @@ from fll_hbase.store.write.sealing import count_runs
 from fll_hbase.tables import Row, Table
 
 PAGE_ROWS, PAGE_RUNS = 1_000, 10_000
-"""Maximum of calendars in a page, and approximate maximum of runs in their seals, which are in memory.
+"""Maximum number of calendars in a page, and approximate maximum of runs in their seals, held in memory.
 
 One scan of each dataset reads the references of a page's contents on one day."""
 

@@ -23,7 +23,7 @@ from fll_hbase.store.write import run_owner
 from fll_hbase.tables import Put, Row
 
 ROUNDS_MAX = 50
-"""Maximum of moves of one run, which is moved again if an earlier writer adds to its old row."""
+"""Maximum number of moves of one run, which is moved again if an earlier writer adds to its old row."""
 
 
 def move_former_rows(store: LineageStore) -> int:

@@ -55,7 +55,7 @@ _PROGRAM_FIELDS = 4
 _NO_FACTS = RowFacts()
 
 REPORTED_MAX = 100_000
-"""Maximum of remembered reports, which prevent repeated reports of a text that many rows need."""
+"""Maximum number of remembered reports, which prevent repeated reports of a text that many rows need."""
 
 
 class HashedFinding(NamedTuple):

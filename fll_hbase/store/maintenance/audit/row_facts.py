@@ -113,7 +113,7 @@ class FactCollector:
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the horizons of datasets in milliseconds since 1970, 0 without one, through a cache."""
+        """Return the horizons of datasets, read through a cache, in milliseconds since 1970, or 0 if none."""
         missing = {
             layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in self._horizons_ms
         }
@@ -142,7 +142,7 @@ def _committed_contents(runs: Iterable[Row]) -> Iterator[bytes]:
 
 
 def _horizon_ms(row: Row) -> int:
-    """Return the latest horizon in a dataset's row in milliseconds since 1970, 0 without one.
+    """Return the latest horizon in a dataset's row in milliseconds since 1970, or 0 if there is none.
 
     The row is a catalogue row or a horizon row among the ways. Malformed horizons are ignored.
     """
