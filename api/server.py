@@ -63,7 +63,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     with closing(open_store(settings)) as store:
         store.ready()
     _check_addresses(settings)
-    # Only now, so that a server that does not start reports one error, without the warnings before it.
+    # Only now, so that a server that fails to start reports one error and no warnings before it.
     logs.configure(settings.log_level)
     on_ready()
     if is_readable_by_others(settings.store):

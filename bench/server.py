@@ -42,7 +42,7 @@ class Server:
         """CPU that the server and all its workers have used, in ticks of the system."""
         ticks = 0
         for pid in self._processes("pid"):
-            # The name of the command, in brackets, may contain blanks.
+            # The name of the command, in brackets, may contain spaces.
             fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")

@@ -83,7 +83,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     is_sending = False
     # The next request waits until the client takes its answers.
     is_paused = False
-    # Until when input is discarded, in monotonic seconds; 0 while requests are read.
+    # Monotonic time until which input is discarded; 0 while requests are read.
     linger_until = 0.0
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -278,7 +278,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             is_waiting = self.total_outbufs_len or self.request is None
             is_over = is_waiting and now - self.active_at > IDLE_SECONDS
         if is_over:
-            # Not after flushing: the socket of a client that takes nothing never becomes writable.
+            # Not after flushing: the socket of a client that reads nothing never becomes writable.
             self.handle_close()
         elif self.request is not None and _is_late(self.request, now):
             self._refuse_unfinished(timed_out())
@@ -289,7 +289,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
 
     def unfinished_seconds(self, now: float) -> float:
-        """Return for how many seconds a request has been arriving at `now` (monotonic); 0 without one."""
+        """Return for how many seconds a request has been arriving at `now` (monotonic), or 0 if none is."""
         return 0.0 if self.request is None else now - self.request.began
 
     def _weigh(self) -> None:

@@ -76,7 +76,7 @@ def too_many(most: int, *, retry_after_seconds: int) -> Refusal:
 
 
 def too_many_ahead(most: int, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 429, to the last of `most` requests of a connection that sent more ahead."""
+    """Return the 429 for the last of `most` waiting requests of a connection that sent more."""
     body = problems.problem_body(
         TooManyRequests(f"{most} requests of this connection wait; send fewer ahead")
     )

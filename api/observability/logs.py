@@ -55,7 +55,7 @@ def line_format(file: LogFile) -> Callable[[Mapping[str, Any]], bytes]:
 
 
 def _escape(text: str) -> str:
-    """Escape control characters of a text, except line ends."""
+    """Escape control characters of a string, except line ends."""
     # JSON escapes the control characters of ASCII, but not other control characters or line ends of Unicode.
     return text if text.isprintable() else "\n".join(map(escape_control, text.split("\n")))
 

@@ -44,7 +44,7 @@ def configure(environment: Mapping[str, str]) -> None:
 
 
 def span_exporter(environment: Mapping[str, str]) -> SpanExporter | None:
-    """Return the exporter that the variables name, or None without one. Raises ConfigurationError."""
+    """Return the exporter that the variables name, or None if there is none. Raises ConfigurationError."""
     name = environment.get(VARIABLE, "").strip().lower()
     if name in ("", "none") or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None

@@ -39,7 +39,7 @@ class _QueryParams(NoParams):
 
 
 class AnyCaseWord(fields.String):
-    """A word of `enum` in any case, loaded in lower case."""
+    """A word of `enum`, ignoring case, loaded in lower case."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         """Return the word in lower case. Raises ValidationError if the parameter does not allow it."""
@@ -87,7 +87,7 @@ def _text_checks(about: About) -> list[Callable[[str], None]]:
     """Return the check of a parameter's text as a list, which is empty if the parameter has no check."""
 
     def check(text: str) -> None:
-        """Raise ValidationError with the fault of a text."""
+        """Raise ValidationError with the fault of a string."""
         if about.text_fault and (fault := about.text_fault(text)):
             raise ValidationError(fault)
 
@@ -95,7 +95,7 @@ def _text_checks(about: About) -> list[Callable[[str], None]]:
 
 
 def _word_field(parameter: Parameter, options: dict[str, Any]) -> fields.Field[Any]:
-    """Return the marshmallow field of a parameter that is one of several words, if allowed in any case."""
+    """Return the marshmallow field of a parameter that is one of several words, ignoring case if allowed."""
     if not parameter.about.in_any_case:
         return fields.String(validate=validate.OneOf(parameter.words), **options)
     options["metadata"] |= {"enum": list(parameter.words)}
@@ -216,7 +216,7 @@ def _value_field(hint: Any, **given: Any) -> fields.Field[Any]:
 
 
 def _alternative(hint: Any) -> Json:
-    """Return the shape of one of several types: a text with its bounds, or a schema that has a name."""
+    """Return the shape of one of several types: a string with its bounds, or a schema that has a name."""
     plain, metas = _split_annotated(hint)
     if plain is str:
         lengths = [(meta.min_length, meta.max_length) for meta in metas]

@@ -210,7 +210,7 @@ def authentication_kinds(settings: Settings) -> frozenset[str]:
 
 
 def _jwt_faults(settings: Settings) -> list[str]:
-    """Return a text for each missing or wrong setting of JWT."""
+    """Return a string for each missing or wrong setting of JWT."""
     required = {"FLL_JWT_ISSUER": settings.jwt_issuer, "FLL_JWT_AUDIENCE": settings.jwt_audience}
     required["FLL_JWT_GROUPS"] = settings.jwt_groups
     faults = [f"FLL_AUTH={JWT} needs {name}" for name, value in required.items() if not value]

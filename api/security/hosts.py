@@ -75,7 +75,7 @@ def host_name(authority: str) -> str:
 
 @lru_cache(maxsize=256)
 def _is_address(name: str) -> bool:
-    """Return whether a text is an IPv4 or IPv6 address."""
+    """Return whether a string is an IPv4 or IPv6 address."""
     try:
         ip_address(name)
     except ValueError:

@@ -40,7 +40,7 @@ class Turns:
     """Turns of the batches of each client: a client records one part of a batch at a time.
 
     More parts at once would take the processor and the table from other clients. A client that is alone
-    records ALONE_MAX parts: the server reads one while the table writes another.
+    records ALONE_MAX parts at a time: the server reads one while the table writes another.
     """
 
     def __init__(self) -> None:

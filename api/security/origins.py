@@ -37,7 +37,7 @@ def allowed_origins(settings: Settings) -> frozenset[str]:
 
 
 def _is_origin(text: str) -> bool:
-    """Return whether a text is exactly `scheme://host[:port]` of HTTP(S), in lower case, without `*`."""
+    """Return whether a string is exactly `scheme://host[:port]` of HTTP(S), in lower case, without `*`."""
     try:
         parts = urlsplit(text)
         is_bare = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in text

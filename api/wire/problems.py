@@ -152,7 +152,7 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _path_hint() -> str:
-    """Return the hint of PATH_HINTS for the path of the current request, or "" without one."""
+    """Return the hint of PATH_HINTS for the path of the current request, or "" if there is none."""
     return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
 
 
@@ -174,7 +174,7 @@ def _response(problem: Json) -> Response:
 def refuse(
     environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
 ) -> Iterable[bytes]:
-    """Answer a request with an error. `retry_after_seconds` is sent if the server is busy or away."""
+    """Answer a request with an error. `retry_after_seconds` is sent if the server is busy or unavailable."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
     for name, value in _headers(error).items():

@@ -147,7 +147,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a URL; return None if it contains blanks, has an invalid port or cannot be split."""
+    """Split a URL; return None if it contains spaces, has an invalid port or cannot be split."""
     if _BLANKS.search(url.strip()):
         return None
     try:

@@ -22,7 +22,7 @@ def send_left(
     """Send the plans for a destination, None for all; yield the delivery of a file after each request.
 
     A file is removed when all of it is recorded. A file that may still grow stays, since the JVM of an
-    application outlives its driver by some seconds. Raises LineageError when the server does not answer.
+    application outlives its driver by a few seconds. Raises LineageError when the server does not answer.
     """
     for plan_file in spool.left(destination):
         delivery = PlanDelivery(plan_file, make_source(plan_file.head))

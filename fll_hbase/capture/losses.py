@@ -31,7 +31,7 @@ def loss_event(application: Application, namespace: str, losses: Losses) -> Json
 
 
 def describe(losses: Losses) -> str:
-    """Return how many executions were lost and why, as a text for logs and errors; "" if none were."""
+    """Return how many executions were lost and why, as a string for logs and errors; "" if none were."""
     texts = []
     if losses.unwritten:
         texts.append(f"{losses.unwritten} executions of this application, because the spool was full")

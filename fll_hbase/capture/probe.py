@@ -1,6 +1,6 @@
 """A small job with a captured write: `python -m fll_hbase.capture.probe DIR`.
 
-Prints JSON: the version of Spark, whether capture is on, whether the server recorded the writes.
+Prints JSON: the version of Spark, whether capture is on, and whether the server recorded the writes.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class CliGroup(CommandGroup):
 def print_err(text: str) -> None:
     """Print lines to standard error, unescaped, so that standard output contains only the answer.
 
-    A terminal breaks long lines at blanks, without breaking names and commands in them.
+    A terminal breaks long lines at spaces, without breaking names and commands in them.
     """
     if sys.stderr.isatty():
         # Imported here, because most errors do not go to a terminal, and `fll --version` prints none.

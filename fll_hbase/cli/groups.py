@@ -88,7 +88,7 @@ class CommandGroup(click.Group):
         return [CompletionItem(name, help=summaries[name]) for name in names]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Replace `help`, alone or before commands, by `--help` after them."""
+        """Replace `help`, alone or before commands, with `--help` after them."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
         return super().parse_args(ctx, args)

@@ -62,7 +62,7 @@ def field_readings(text: str) -> list[Reading]:
 
 
 def _splits(text: str, separator: str) -> Iterator[tuple[str, str]]:
-    """Yield both parts of a text for each place where it can be split without an empty part."""
+    """Yield both parts of a string for each place where it can be split without an empty part."""
     for position, character in enumerate(text):
         if character == separator and 0 < position < len(text) - 1:
             yield text[:position], text[position + 1 :]

@@ -32,7 +32,7 @@ _WITH = "With --sql or --pipeline:"
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """The run as which a file of SQL or a pipeline is recorded. `arguments` are values of pipeline macros."""
+    """The run that a SQL file or a pipeline is recorded as. `arguments` are values of pipeline macros."""
 
     kind: str
     application: str

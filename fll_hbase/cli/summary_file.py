@@ -20,7 +20,7 @@ class SummaryFile(click.ParamType):  # type: ignore[type-arg]  # generic since c
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path. Raises BadParameter if a file cannot be written and renamed to it."""
         path = Path(value).resolve()
-        # Renaming would replace a device such as /dev/null by a file.
+        # Renaming would replace a device such as /dev/null with a file.
         if path.exists() and not path.is_file():
             self.fail(f"{value} is not a file.", param, ctx)
         try:
@@ -34,7 +34,7 @@ class SummaryFile(click.ParamType):  # type: ignore[type-arg]  # generic since c
 
 
 def write_summary(path: Path, members: Mapping[str, Any]) -> None:
-    """Replace the file by one JSON object. Readers see the old file or the complete new one.
+    """Replace the file with one JSON object. Readers see the old file or the complete new one.
 
     Raises ClickException, and leaves the old file, if the new one cannot be written.
     """

@@ -15,7 +15,7 @@ _WORDS = {"today": 0, "yesterday": 1}
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
-# Times as `fll` prints them, so that they can be pasted back: a blank before the time, and ` UTC` after it.
+# Times as `fll` prints them, so that they can be pasted back: a space before the time, and ` UTC` after it.
 _TIME_OF_DAY = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<time>[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
     r"(?P<zone> ?UTC|Z|[+-][0-9]{2}:[0-9]{2})?",

@@ -71,7 +71,7 @@ class Connection(TagConnection, LineageClient):
     """Queries a store or a server; `fll_hbase.connect` makes it, and a `with` block closes it at its end.
 
     A window covers the runs that started in it, with `start` included and `end` excluded; the default is the
-    last 30 days. A time is a text of the REST contract (`now-7d`, `2026-11-01`, `2026-11-01T06:00:00Z`),
+    last 30 days. A time is a string of the REST contract (`now-7d`, `2026-11-01`, `2026-11-01T06:00:00Z`),
     seconds since 1970, a date, or a datetime with a zone. Lists are read page by page up to `limit` items
     (default: 1,000). `incomplete` of an answer names what truncated it. Methods raise InvalidQuery with all
     invalid arguments, NotFound for names that were never recorded, and StoreUnavailable if the store or

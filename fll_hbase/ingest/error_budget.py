@@ -1,4 +1,4 @@
-"""Bound of the errors of many documents: lines of a batch, events of an array."""
+"""Bound on the errors of many documents: lines of a batch, events of an array."""
 
 from __future__ import annotations
 

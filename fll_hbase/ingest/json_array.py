@@ -29,7 +29,7 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[ArrayItem
     """Yield the items of an array whose text, from `[` on, comes in chunks.
 
     The text of an item is not parsed; the scanner looks at brackets and strings only. The last item has a
-    fault if the array does not end, or if anything but blanks follows it.
+    fault if the array does not end, or if anything but white space follows it.
     """
     scanner = _Scanner(bytes_max)
     for chunk in chunks:
@@ -70,7 +70,7 @@ class _Scanner:
                 position += 1
                 continue
             self._note(token)
-            # Only blanks precede the array.
+            # Only white space precedes the array.
             if token == b"[" and self.depth == 1:
                 start = position
             if self.is_ended or (token == b"," and self.depth == 1):
@@ -107,12 +107,12 @@ class _Scanner:
         return (_IN_STRING if self.in_string else _STRUCTURE).search(chunk, position)
 
     def _add(self, part: bytes) -> None:
-        """Append a part of the current item, without leading blanks; drop it beyond the size limit."""
+        """Append a part of the current item, without leading white space; drop it beyond the size limit."""
         if not self._parts:
             part = part.lstrip(_BLANK)
             self._begin = self.line - part.count(b"\n")
         self._size_bytes += len(part)
-        # Beyond the limit bytes are only counted: an item without an end would fill the memory.
+        # Beyond the limit, bytes are only counted: an endless item would fill the memory.
         if part and self._size_bytes <= self.bytes_max:
             self._parts.append(part)
 

@@ -311,7 +311,7 @@ def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
 
 
 def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> CopiedFields:
-    """Return copied fields of a destination from pairs of a field and its source's position, at least one."""
+    """Return copied fields of a destination from one or more pairs of a field and its source's position."""
     fields, positions = zip(*sorted(pairs), strict=True)
     return CopiedFields(destination, fields, positions)
 

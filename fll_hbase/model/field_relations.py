@@ -213,7 +213,7 @@ def _unknown_sources(
 
 
 class _Builder:
-    """Collects field pairs by dataset pair, up to limits of pairs and of sets that are entered."""
+    """Collects field pairs by dataset pair, up to limits on pairs and on sets that are entered."""
 
     def __init__(self, field_map: FieldMap, *, pairs_max: int, steps_max: int) -> None:
         """Start empty, with `pairs_max` pairs left and up to `steps_max` sets to enter."""

@@ -67,7 +67,7 @@ def is_hidden(dataset: Dataset | None) -> bool:
 
 
 def without_labels(text: str) -> str:
-    """Return a text with `hidden` in place of each label, so that no name can be confirmed by guessing."""
+    """Return a string with `hidden` in place of each label, so that no name can be confirmed by guessing."""
     return _LABEL.sub("hidden", text) if MARK in text else text
 
 
@@ -301,6 +301,6 @@ def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 
 def _name_and_number(name: str) -> tuple[str, int]:
-    """Split a name such as `x#3` into ("x", 3); the number of a name without suffix is 1."""
+    """Split a name such as `x#3` into ("x", 3); the number of a name without a suffix is 1."""
     suffix = _SUFFIX.search(name)
     return (name[: suffix.start()], int(suffix[0][1:])) if suffix else (name, 1)

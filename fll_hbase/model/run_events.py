@@ -199,7 +199,7 @@ def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
 
 
 def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
-    """Merge the lineages of a run's events, given oldest first: the latest facets are valid."""
+    """Merge the lineages of a run's events, given oldest first: the latest facets take effect."""
     # The Spark agent sends `unknown` until it knows the job, so prefer any other name, even if older.
     with_job = [lineage for lineage in lineages if lineage.job != UNKNOWN_JOB] or lineages
     datasets = sorted({dataset for lineage in lineages for dataset in lineage.datasets})

@@ -36,7 +36,7 @@ def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperati
 
 
 def _name(field: object) -> str:
-    """Return the name of a field; return a text that names no field for anything else, such as a Source."""
+    """Return the name of a field; return a string that names no field for anything else, such as a Source."""
     if isinstance(field, Field):
         return field.name
     return field if isinstance(field, str) else repr(field)

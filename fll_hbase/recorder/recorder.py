@@ -110,7 +110,7 @@ class LineageRecorder:
 
         A context adds to the operations that its stage declares in the config. `arguments` are the values of
         macros in the config. Recording the run again replaces its lineage, and `run.with_state(...)` replaces
-        its state. Returns and raises as `record`.
+        its state. Returns and raises what `record` does.
         """
         return self._log_outcome(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
 

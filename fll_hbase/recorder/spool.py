@@ -161,7 +161,7 @@ class Spool:
         return _Space(max(1, free_files // SHARE), max(size, free_bytes // SHARE))
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
-        """Yield the files of this spool, also refused and unfinished ones; skip files removed meanwhile."""
+        """Yield the spool's files, including refused and unfinished ones; skip files removed meanwhile."""
         with os.scandir(self.path) as entries:
             for entry in entries:
                 if _NAME.fullmatch(entry.name):

@@ -77,8 +77,9 @@ def shared(part: float) -> AbstractContextManager[None]:
 def reading() -> Iterator[None]:
     """Return a context in which a document is read: errors of deadlines say that nothing was stored.
 
-    At its end the context raises DeadlineExceeded if the time is over. It raises TooLarge instead if reading
-    used the CPU for half of the time, since the document would fail again even without other requests.
+    At its end the context raises DeadlineExceeded if the time has run out. It raises TooLarge instead if
+    reading used the CPU for half of the time, since the document would fail again even without other
+    requests.
     """
     budget = _current.get()
     with _set(budget and replace(budget, reading_since=time.thread_time())):

@@ -39,7 +39,7 @@ class ErrorList:
     """The errors or warnings of one document: the first 1,000, with shortened texts, and a count of the rest.
 
     Iteration yields the listed errors, then one that counts the others if there are any. The memory is
-    bounded, whatever is added. No source, route or job has another limit of errors. `count` is the number of
+    bounded, whatever is added. No source, route or job has another limit on errors. `count` is the number of
     all errors, which readers compare for each part of a document.
     """
 
@@ -171,7 +171,7 @@ class TooLarge(LineageError):
 
 
 class BatchStopped(TooLarge):
-    """A batch with more errors or a larger answer than its bounds: the rest of it has no answer."""
+    """A batch with more errors or a larger answer than its bounds allow: the rest of it has no answer."""
 
     slug, title = "batch-stopped", "Batch stopped"
 
@@ -217,7 +217,7 @@ class StoreUnavailable(LineageError):
 
 
 class DeadlineExceeded(StoreUnavailable):
-    """The time of the request is over, or its client left: the outcome of a write is unknown."""
+    """The time of the request has run out, or its client left: the outcome of a write is unknown."""
 
     client_text: str | None = None
 

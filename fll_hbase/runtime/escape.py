@@ -9,7 +9,7 @@ _DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
 
 
 def escape_control(text: str) -> str:
-    """Escape each character of a text that moves the cursor, hides text or changes its direction."""
+    """Escape each character of a string that moves the cursor, hides text or changes its direction."""
     return text if text.isprintable() else "".join(map(_escape, text))
 
 

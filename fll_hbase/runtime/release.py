@@ -62,7 +62,7 @@ def _head_commit(folder: str) -> str:
 
 
 def _read(path: str) -> str:
-    """Return the text of a file without blanks around it, or "" if it cannot be read."""
+    """Return the text of a file without surrounding white space, or "" if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read().strip()

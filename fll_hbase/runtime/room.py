@@ -42,7 +42,7 @@ class Room:
                 self._changed.notify_all()
 
     def _wait(self, size: int) -> None:
-        """Take room in order of arrival, so that smaller sizes cannot delay a larger size without end."""
+        """Take room in order of arrival, so that smaller sizes cannot delay a larger size forever."""
         me = object()
         with self._changed:
             self._waiting.append(me)

@@ -11,7 +11,7 @@ ARROW = "=>"
 
 
 Rules = tuple[tuple[re.Pattern[str], str], ...]
-"""Patterns and replacements in order; the first pattern found in a text applies."""
+"""Patterns and replacements in order; the first pattern found in a string applies."""
 
 
 @dataclass(frozen=True, slots=True)

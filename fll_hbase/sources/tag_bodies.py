@@ -49,7 +49,7 @@ def read_policy(raw: bytes, *, name: str) -> tuple[AgePolicy, tuple[FieldError, 
 def _max_age(body: Part) -> MaxAge:
     """Read `maxAge`, or return a placeholder with an error if it is missing or invalid."""
     text = body.required("maxAge")
-    # A missing member, or a value other than a text, already has an error.
+    # A missing member, or a value other than a string, already has an error.
     if text != body.get("maxAge"):
         return _NO_AGE
     try:

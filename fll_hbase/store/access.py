@@ -177,7 +177,7 @@ def check_names(names: dict[str, str]) -> None:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text may name a token, user or group, since logs and tables show it."""
+    """Return whether a string may name a token, user or group, since logs and tables show it."""
     # Lone surrogates are not printable, so a printable text can be encoded.
     return text.isprintable() and 0 < len(text.encode()) <= NAME_BYTES_MAX
 

@@ -51,7 +51,7 @@ class EndpointKeys:
 
 
 Horizons: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, int]]
-"""Returns the horizon of each dataset in milliseconds since 1970, 0 without one."""
+"""Returns the horizon of each dataset in milliseconds since 1970, or 0 if there is none."""
 
 
 def decode_endpoints(key: bytes, row: Row) -> ContentEndpoints:

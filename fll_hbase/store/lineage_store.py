@@ -129,7 +129,7 @@ class LineageStore:
         """Record one run or event in a commit shared with other threads; durable on return.
 
         Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, and
-        StoreUnavailable as `record`.
+        StoreUnavailable as `record` does.
         """
         return self._group_commit.record(run)
 

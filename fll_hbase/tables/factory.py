@@ -45,7 +45,7 @@ def open_table(
 
 
 def is_store_url(url: str) -> bool:
-    """Return whether a text begins like a store URL, without checking the rest."""
+    """Return whether a string begins like a store URL, without checking the rest."""
     return url.startswith((SQLITE, hbase_url.SCHEME))
 
 

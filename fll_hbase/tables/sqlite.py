@@ -132,7 +132,7 @@ class SqliteTable:
             remaining -= page_rows
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Return the rows of each scan, each of one state, one after another on one connection."""
+        """Return the rows of each scan, each read from one state, one after another on one connection."""
         return self._read(lambda connection: [_select_scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
@@ -258,7 +258,7 @@ class SqliteTable:
         return bool(tables)
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
-        """Return the first rows of a range, at most `limit`, read as one state of the file."""
+        """Return the first rows of a range, at most `limit`, read from one state of the file."""
         return self._read(lambda connection: _select_range(connection, (start, stop), columns, limit))
 
     def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:

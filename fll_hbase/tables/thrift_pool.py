@@ -88,7 +88,7 @@ class ThriftPool:
                 try:
                     answer = connection.call(operation, deadline)
                 except TimeoutError as error:
-                    # Do not repeat: the gateway may still be executing the call, and the time is over anyway.
+                    # Do not repeat: the gateway may still be executing the call, and no time is left anyway.
                     self._discard_late(connection)
                     raise request_deadline.unavailable(
                         f"gateway {connection.address} did not answer in time: outcome unknown, try again"

@@ -10,8 +10,8 @@ A row of `datasets` has a `kind`, with the members in parentheses:
 - `rdd` and `checkpoint` (`ids` of columns).
 
 `table` has `name`, `location` and `provider` in the session catalog. `identifier` and `catalog` name a table
-of another catalog. `metastore` is the host and port of Hive's. `stream` marks files that a stream lists one
-by one. `fields` and `types` are the columns that a table has in its catalog after a command.
+of another catalog. `metastore` is the host and port of Hive's metastore. `stream` marks files that a stream
+lists one by one. `fields` and `types` are the columns that a table has in its catalog after a command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCHEMES = {"postgresql": "postgres", "mariadb": "mysql"}
 
 
 class DatasetName(NamedTuple):
-    """Namespace and name of a dataset; `symlink` is its namespace and name in a catalog, None without one."""
+    """Namespace and name of a dataset; `symlink` is its namespace and name in a catalog, if any, or None."""
 
     namespace: str
     name: str

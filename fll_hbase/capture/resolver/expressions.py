@@ -357,7 +357,7 @@ class ExpressionResolver:
 
 
 def _unused(arrays: Operands, value: ColumnLineage) -> Operands:
-    """Return the arrays whose elements a value does not use, so that it depends on their length only."""
+    """Return the arrays whose elements a value does not use, so that it depends only on their length."""
     used = {(dataset, name.partition(".")[0]) for dataset, name in value.sources()}
     return [
         array

@@ -1,7 +1,7 @@
 """Queries that a JDBC source sends to its database: the table fields from which their columns come.
 
 Spark only knows the columns' names, so the text is read as SQL of the database. It contains no
-constants, because the listener replaces them by 0 and ''.
+constants, because the listener replaces them with 0 and ''.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from fll_hbase.capture.resolver.plan_lineage import (
 from fll_hbase.capture.resolver.struct_fields import is_built_map, struct_field
 
 LOOPS_MAX = 50
-"""Passes over a recursive query. Its lineage grows with each pass, and is complete after a few."""
+"""Maximum passes over a recursive query. Its lineage grows with each pass, and is complete after a few."""
 
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 

@@ -18,7 +18,7 @@ UNKNOWN_DIALECT = "postgres"
 """Dialect for a database unknown to the parser: most are close to the standard, as Postgres is."""
 
 _PART = re.compile(r'"(?:[^"]++|"")*+"|`[^`]*`|\[[^\]]{0,256}+\]|[^."`\[\]]+')
-"""A part of a name; a quoted dot does not separate. The bound of brackets keeps the work linear."""
+"""A part of a name; a quoted dot does not separate. The bound on brackets keeps the work linear."""
 
 Parts = tuple[str, ...]
 

@@ -99,7 +99,7 @@ class TableMemory:
 
 
 class LineageNames:
-    """Replaces numbers of datasets by names, and columns of RDDs by their remembered lineage.
+    """Replaces numbers of datasets with names, and columns of RDDs with their remembered lineage.
 
     `has_unknown` is set once a column with unknown inputs was requested.
     """

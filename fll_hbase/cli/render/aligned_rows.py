@@ -21,7 +21,7 @@ _TIMES = {"startMs": "start", "dayMs": "day", "periodMs": "period from"}
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """The lines of rows, which a terminal breaks at blanks."""
+    """The lines of rows, which a terminal breaks at spaces."""
 
     rows: Sequence[Sequence[str]]
     zone: str

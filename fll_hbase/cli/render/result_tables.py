@@ -112,7 +112,7 @@ def rows_table(rows: Iterable[Row], columns: Mapping[str | Column, Cell]) -> Tex
 
 
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells padded to widths, as one line without blanks at its end."""
+    """Return cells padded to widths, as one line without trailing spaces."""
     # Not strict, because a row without cells is an empty line.
     padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
     return _GAP.join(padded).rstrip()

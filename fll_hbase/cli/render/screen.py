@@ -16,7 +16,7 @@ Line: TypeAlias = tuple[str, str]
 
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^ ]*(?: UTC)?"
 _WORD = re.compile(rf"((?:{_TIME}(?: to {_TIME})?|`[^`]*`|[^ ])*)(?: |$)")
-"""A word, a time, a window or a command in backticks, up to the next blank or the end."""
+"""A word, a time, a window or a command in backticks, up to the next space or the end."""
 
 _TITLE = "bold"
 """Style of titles."""
@@ -109,7 +109,7 @@ def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
 
 
 def wrap(text: str, width: int, *, prefix: str = "", indent: str = "") -> list[str]:
-    """Return lines of at most `width` cells, broken at blanks but not inside times. Longer words stay whole.
+    """Return lines of at most `width` cells, broken at spaces but not inside times. Longer words stay whole.
 
     The `prefix` is never broken. Lines after the first begin with the `indent`.
     """

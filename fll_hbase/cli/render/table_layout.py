@@ -14,14 +14,14 @@ from fll_hbase.cli.render.time_text import Moment
 from fll_hbase.runtime.escape import escape_control
 
 _PROSE_TITLES = frozenset({"description", "detail", "path"})
-"""Titles of columns whose cells may be broken at blanks."""
+"""Titles of columns whose cells may be broken at spaces."""
 
 _PROSE_WIDTH_MIN = 24
 _GAPS = ("   ", "  ")
 
 
 class Prose(str):
-    """A sentence, which may be broken at any blank, and whose line breaks count as blanks."""
+    """A sentence, which may be broken at any space, and whose line breaks count as spaces."""
 
     __slots__ = ()
 

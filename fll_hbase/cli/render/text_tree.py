@@ -1,4 +1,4 @@
-"""A tree of lines with guides before each, wrapped at blanks on a terminal."""
+"""A tree of lines with guides before each, wrapped at spaces on a terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TextTree:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Return a line as several: its names stay whole, and the text after them is broken at blanks."""
+    """Return a line as several: its names stay whole, and the text after them is broken at spaces."""
     names = _NAMES.match(line)
     if names is None:
         return [line]

@@ -71,7 +71,7 @@ def format_minute(milliseconds: int, zone: str) -> str:
 
 
 def _describe(text: str, zone: str) -> str:
-    """Return one end of a window for people, or a text that is not a time, escaped."""
+    """Return one end of a window in readable form; escape a string that is not a time."""
     if text.startswith("now"):
         return escape_control(text)
     try:

@@ -16,18 +16,18 @@ _NO_XML = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})
 
 
 def markup(text: str) -> str:
-    """Return a text, cut to WHOLE_MAX, for XML and HTML; control characters are escaped as in Python."""
+    """Return a string, cut to WHOLE_MAX, for XML and HTML; control characters are escaped as in Python."""
     text = text if len(text) <= WHOLE_MAX else f"{text[: WHOLE_MAX - 1]}…"
     return escape(escape_control(text).translate(_NO_XML))
 
 
 def width_of(text: str) -> float:
-    """Return the width of a text in mean characters, counting at most its first 200 characters."""
+    """Return the width of a string in mean characters, counting at most its first 200 characters."""
     return sum(map(_width, islice(text, 200)))
 
 
 def fit(text: str, room: float) -> str:
-    """Return a text that fits into a width in mean characters; `…` replaces the middle of a longer text."""
+    """Return a string that fits a width in mean characters; `…` replaces the middle of a longer string."""
     text = escape_control(text if len(text) <= WHOLE_MAX else text[: WHOLE_MAX // 2] + text[-_TAIL:])
     if width_of(text) <= room and len(text) <= 200:
         return text

@@ -338,7 +338,7 @@ class _BearerToken(requests.auth.AuthBase):
     """Adds a token to requests. As `auth`, it has priority over the user of a URL and over `.netrc`."""
 
     def __init__(self, token: str) -> None:
-        """Keep the token without surrounding blanks. Raises ConfigurationError for invalid characters."""
+        """Keep the token, stripped of white space. Raises ConfigurationError for invalid characters."""
         # A file with a token usually ends with a line feed. The error text must not show the token.
         self._token = token.strip()
         if not _TOKEN.fullmatch(self._token):

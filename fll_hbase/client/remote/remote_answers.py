@@ -47,7 +47,7 @@ def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
 
 
 def retained_from_ms(response: requests.Response) -> int | None:
-    """Return the retention horizon that a response names, in milliseconds since 1970, or None without one."""
+    """Return the retention horizon in a response, in milliseconds since 1970, or None if there is none."""
     return _header_ms(response, "Retained-From")
 
 

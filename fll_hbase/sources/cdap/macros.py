@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\\\$|\\\}|\$\{|\{|\}")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedText:
-    """A text with its macros replaced, unusable if it has keys of `unresolved` macros."""
+    """A string with its macros replaced, unusable if it has keys of `unresolved` macros."""
 
     text: str
     unresolved: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class _Macro:
 
 
 class Macros:
-    """Replaces `${key}` by the argument of that name, innermost first, so that keys may contain macros.
+    """Replaces `${key}` with the argument of that name, innermost first, so that keys may contain macros.
 
     `${key:default}` has a default for a missing argument. `\\$` and `\\}` are a plain `$` and `}`. No
     argument has a function such as `${secure(key)}` as its key, so functions stay unresolved.
@@ -55,13 +55,13 @@ class Macros:
         self._chars_left = ALL_TEXT_CHARS_MAX
 
     def resolve(self, text: str) -> ResolvedText:
-        """Replace every macro of a text."""
+        """Replace every macro of a string."""
         if len(text) > TEXT_CHARS_MAX and "$" in text:
             return ResolvedText("", ("a text that is too long",))
         return self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
-        """Replace the macros of a text, innermost first. Macros without a value become ""."""
+        """Replace the macros of a string, innermost first. Macros without a value become ""."""
         if "$" not in text and "\\}" not in text:
             return ResolvedText(text)
         stack = [_Macro()]
@@ -132,7 +132,7 @@ class MacroValues:
         return resolved.text
 
     def text(self, text: str) -> str:
-        """Return a text with its macros replaced, or the original text if one of them is unresolved."""
+        """Return a string with its macros replaced, or the original if one of them is unresolved."""
         resolved = self._macros.resolve(text)
         return text if resolved.unresolved else resolved.text
 
@@ -157,7 +157,7 @@ class MacroValues:
         return _schema_or_warning(self._schemas[resolved.text], part)
 
     def _parse_object(self, schema: dict[str, Any]) -> Schema | InvalidSchema:
-        """Parse a schema given as an object instead of a text; return the error if it is invalid."""
+        """Parse a schema given as an object instead of a string; return the error if it is invalid."""
         try:
             return self._parse(json.dumps(schema))
         except (RecursionError, ValueError, TypeError) as error:

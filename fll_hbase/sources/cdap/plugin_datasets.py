@@ -86,7 +86,7 @@ class PluginProperties:
         dialect = dialect_of(scheme_of(self._server()) or self._plugin.lower())
         if not text or dialect is None:
             return None
-        # The plugin replaces this by conditions for each part that it reads.
+        # The plugin replaces this with conditions for each part that it reads.
         text = text.replace("$CONDITIONS", "1 = 1")
         query = _read_query(text, dialect, namespace, {})
         columns_known = {field.name.casefold() for column in query.columns for field in column.outputs}

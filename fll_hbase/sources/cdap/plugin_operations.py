@@ -116,7 +116,7 @@ def _group_by(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _split_outside_brackets(text: str) -> list[str]:
-    """Return the non-empty items, stripped of blanks, between commas outside parentheses."""
+    """Return the non-empty items, stripped of white space, between commas outside parentheses."""
     items, depth, start = [], 0, 0
     for match in _BRACKET_OR_COMMA.finditer(text):
         depth += (match[0] == "(") - (match[0] == ")")

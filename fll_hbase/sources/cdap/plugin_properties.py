@@ -55,7 +55,7 @@ class Properties:
         return self.texts.get(name, "").strip()
 
     def names(self, name: str) -> list[str]:
-        """Return the non-empty items, stripped of blanks, of a list separated by commas; [] if missing."""
+        """Return the non-empty items, stripped of white space, of a comma-separated list; [] if missing."""
         return [item.strip() for item in self.text(name).split(",") if item.strip()]
 
     def pairs(self, name: str) -> list[tuple[str, str]]:

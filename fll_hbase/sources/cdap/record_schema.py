@@ -29,7 +29,7 @@ class Schema:
 
 
 class InvalidSchema(Exception):
-    """A text that is not the schema of a record; the message says why."""
+    """A string that is not the schema of a record; the message says why."""
 
 
 class TooManyFields(InvalidSchema):
@@ -52,7 +52,7 @@ def parse_schema(text: str, *, spare_fields: int) -> Schema:
 
 
 def describe_type(schema: object, depth: int = 0) -> str:
-    """Return a text such as `long`, `string?` (nullable) or `array<string>`; "" if too deep or unknown."""
+    """Return a string such as `long`, `string?` (nullable) or `array<string>`; "" if too deep or unknown."""
     if depth > DEPTH_MAX:
         return ""
     match schema:

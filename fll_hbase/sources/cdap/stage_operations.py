@@ -236,7 +236,7 @@ def _read_field(part: Part) -> Field:
 
 
 def _parse_object(text: str) -> object:
-    """Return the JSON object of a text, else the text itself, since a field name may begin with a brace."""
+    """Return the JSON object in a string, else the string, since a field name may begin with a brace."""
     try:
         # With surrogatepass, a lone surrogate does not raise here, but is reported by the validator.
         value = strict_json.parse(text.encode(errors="surrogatepass"))

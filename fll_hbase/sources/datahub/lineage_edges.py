@@ -33,7 +33,8 @@ class AspectLineage:
     """The lineage of one aspect, independent of the order in its arrays.
 
     `fields` are fields read or written with unknown derivation. `constraints` are fields that decide which
-    rows every destination gets. `newest_ms` is the newest audit stamp in ms since 1970, or 0 without one.
+    rows every destination gets. `newest_ms` is the newest audit stamp in ms since 1970, or 0 if there is
+    none.
     """
 
     sources: frozenset[Dataset]

@@ -193,7 +193,7 @@ def _refuse_unknown_origins(items: list[Any]) -> None:
 
 
 def _unknown_origins(operations: list[dict[str, Any]], names: set[str]) -> Iterator[FieldError]:
-    """Yield an error, with its path, for each input whose origin is a text outside `names`."""
+    """Yield an error, with its path, for each input whose origin is a string outside `names`."""
     for number, operation in enumerate(deadline.watched(operations)):
         for index, given in enumerate(_sent_inputs(operation)):
             origin = given.get("origin") if isinstance(given, dict) else None

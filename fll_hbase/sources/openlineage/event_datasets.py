@@ -102,7 +102,7 @@ class DatasetCollector:
         self._listed.append(dataset)
 
     def add_entry(self, entry: Part) -> None:
-        """Add an output from the `lineage` facet of a job; warn of an output without readable name."""
+        """Add an output from the `lineage` facet of a job; warn of an output without a readable name."""
         name = self._read_name(entry)
         if name is not None:
             self._listed.append(_ListedDataset(name, True, lineages=[(column_lineage.LINEAGE, entry)]))

@@ -54,7 +54,7 @@ def with_derived_columns(
     statement: str,
     fields: Mapping[Name, Sequence[str]],
 ) -> tuple[tuple[DatasetMention, ...], str]:
-    """Return the mentions of an event, with missing columns added from its SQL, and a text of problems.
+    """Return the mentions of an event, with missing columns added from its SQL, and a string of problems.
 
     `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing,
     and the text says why. The text also names statements and tables that are left out, and is else empty.
@@ -137,7 +137,7 @@ def _memory_bytes(statement: str, tables: tuple[_Table, ...], derived: _Derived)
 
 
 def _read_statement(statement: str, dialect: str, tables: tuple[_Table, ...]) -> _Derived:
-    """Read a statement; return its outputs, and a text that says what was not read, "" if all was read.
+    """Read a statement; return its outputs, and a string that says what was not read, "" if all was read.
 
     Raises the errors of `deadline.check`. They are not cached, since other requests have more time.
     """

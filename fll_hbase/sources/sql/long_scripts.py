@@ -26,7 +26,7 @@ class _Turn:
     is_mine = False
 
     def take(self) -> None:
-        """Wait for the turn. Raises DeadlineExceeded."""
+        """Wait for this script's turn. Raises DeadlineExceeded."""
         # Wait in slices, to notice when the client has left.
         while not self._lock.acquire(timeout=deadline.seconds_left(LOOK_SECONDS)):
             deadline.check()

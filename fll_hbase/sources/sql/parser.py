@@ -217,7 +217,7 @@ class _StatementParser:
             return (_broken(f"no {self._facts.name} SQL: {_first_line(error)}"),), frozenset()
 
     def _tokens(self, sql: str) -> list[Token]:
-        """Return the tokens of a text; replace statements with open quotes by errors. Raises SqlglotError."""
+        """Return the tokens of a text; turn statements with open quotes into errors. Raises SqlglotError."""
         tokens = self._closed_tokens(sql)
         if tokens is not None:
             return tokens

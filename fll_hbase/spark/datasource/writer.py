@@ -123,7 +123,7 @@ def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
 
 
 def _find_column(schema: StructType) -> str | None:
-    """Return the column `value`, in any case, or None without it. Raises ConfigurationError if ambiguous."""
+    """Return the column `value`, ignoring case, or None if absent. Raises ConfigurationError if ambiguous."""
     names = [name for name in schema.names if name.lower() == VALUE]
     if VALUE in names:
         return VALUE

@@ -42,7 +42,7 @@ class HadoopDirectory:
             # The default file system hides `.x.crc`, the checksum of x, which may be a user's own file.
             self._files = java.org.apache.hadoop.fs.RawLocalFileSystem()
             self._files.initialize(java.java.net.URI("file:///"), spark._jsc.hadoopConfiguration())
-        # Not as a URI, which would escape blanks, because Spark takes paths as they are.
+        # Not as a URI, which would escape spaces, because Spark takes paths as they are.
         self.url = str(self._files.makeQualified(self._root).toString())
 
     def create(self, path: str = "") -> None:

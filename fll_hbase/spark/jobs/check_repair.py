@@ -45,7 +45,7 @@ class Repairs:
         return self.contents + self.runs
 
     def __add__(self, other: Repairs) -> Repairs:
-        """Return the sums of both, with the outcomes of both."""
+        """Return the sums of two repairs, with the outcomes of both."""
         return Repairs(
             self.contents + other.contents,
             self.runs + other.runs,

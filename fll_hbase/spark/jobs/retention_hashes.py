@@ -45,7 +45,7 @@ AGE_COLUMNS = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
 
 _RUN_WAITS = WAITS | 8 << len(OLD)
 ANY_AGE_MS = 2**63 - 1
-"""A time later than any cell was put."""
+"""A time later than the put of any cell."""
 
 
 @dataclass(frozen=True, slots=True)

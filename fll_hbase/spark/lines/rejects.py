@@ -36,7 +36,7 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 
 
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
-    """Replace the output in the directory by the `count` rejected lines of outcomes."""
+    """Replace the output in the directory with the `count` rejected lines of outcomes."""
     with directory.replacing() as url:
         # Only with rejects, because numbering counts the lines of every block and reads all input again.
         if count:

@@ -47,7 +47,7 @@ EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
 """Maximum number of written lines of a task with equal faults, and of different faults that are counted."""
 
 EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
-"""Rejected lines in the error of a job that ends early, and how much of each and of all is shown."""
+"""How many rejected lines the error of a job that ends early shows, and how much of each and of all."""
 
 _FIELDS = pa.schema(
     [

@@ -45,7 +45,7 @@ class StreamIdentity:
 
     @property
     def owner(self) -> str:
-        """Return a text that identifies the checkpoint, by path and first start, in its rejects directory."""
+        """Return a string that identifies the checkpoint by path and first start in its rejects directory."""
         return f"the checkpoint {self.checkpoint} begun {self.begun}"
 
 
@@ -97,7 +97,7 @@ def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
 
 
 def _read(directory: HadoopDirectory, path: str) -> StreamIdentity | None:
-    """Return the identity in a checkpoint, or None without one.
+    """Return the identity in a checkpoint, or None if there is none.
 
     Raises ConfigurationError if the identity is damaged.
     """

@@ -1,7 +1,7 @@
 """Batched reads: queries run side by side, and one call reads what all of them need next.
 
-A query is a generator that yields its next read and receives the rows. The number of calls follows the query
-with the most steps, not the number of queries.
+A query is a generator that yields its next read and receives the rows. The number of calls depends on the
+query with the most steps, not the number of queries.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """A wait until all other queries have ended or wait, too, for a query that needs much memory."""
+    """A wait, for a query that needs much memory, until all other queries have ended or wait, too."""
 
 
 _Request: TypeAlias = Scan | RowKeys | Contents | Alone

@@ -253,8 +253,8 @@ class Catalogue:
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
         """Yield each dataset with its catalogue row, in order, the dataset of `start_after` first.
 
-        That dataset may have further fields. None begins at the first dataset. A row is empty if it is
-        deleted during the scan; the dataset of `start_after` is then left out.
+        That dataset may have further fields. With None, it begins at the first dataset. A row is empty if it
+        is deleted during the scan; the dataset of `start_after` is then left out.
         """
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None and (row := self._table.get(layout.dataset_row(first))):

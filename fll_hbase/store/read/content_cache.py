@@ -300,7 +300,7 @@ class ContentCache:
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> tuple[int, DatasetLineageSet]:
-        """Return the size in bytes of merged relations, NEVER_CACHED if the deadline cut them, and these."""
+        """Return merged relations after their size in bytes, NEVER_CACHED if the deadline cut them."""
         union = LineageUnion()
         late: set[str] = set()
         for relations in deadline.until_over(

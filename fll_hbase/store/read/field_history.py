@@ -49,7 +49,7 @@ class RunGroup(NamedTuple):
 
     @classmethod
     def single_runs(cls, listed: Iterable[tuple[str, DayRuns]]) -> Iterator[RunGroup]:
-        """Yield each run of a day alone, newest first; all runs must be known."""
+        """Yield each run of a day separately, newest first; all runs must be known."""
         runs = [(reference_order(run), run, checksum) for checksum, part in listed for run in part.runs]
         runs.sort(key=itemgetter(0))
         return (cls(checksum, run, run, 1) for _, run, checksum in runs)

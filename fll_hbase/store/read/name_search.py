@@ -11,7 +11,7 @@ from fll_hbase.model.datasets import Dataset
 
 
 class MatchRank(IntEnum):
-    """How well a name matches a text, best first; stored in cursors."""
+    """How well a name matches a string, best first; stored in cursors."""
 
     EXACT = 0
     PREFIX = 1
@@ -53,7 +53,7 @@ BEFORE_ALL = SearchHit(Dataset("", ""))
 
 
 def match_rank(name: str, folded: str) -> MatchRank | None:
-    """Return how a name matches a text that is already case-folded, or None if it does not contain it."""
+    """Return how a name matches a string that is already case-folded, or None if it does not contain it."""
     name = name.casefold()
     if folded not in name:
         return None
@@ -103,7 +103,7 @@ class HitCollector:
         self.searched = SearchPosition(self._start.rank, candidates[-1])
 
     def hits(self, *, all_ranks: bool) -> list[SearchPosition]:
-        """Return the hits in order, of the rank at which the scan began, or also of all later ranks."""
+        """Return the hits in order, of the rank at which the scan began, or of it and all later ranks."""
         ranks = self._by_rank if all_ranks else [self._start.rank]
         return [SearchPosition(rank, hit) for rank in ranks for hit in self._by_rank[rank]]
 

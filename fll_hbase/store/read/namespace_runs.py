@@ -69,8 +69,9 @@ class NamespaceRunReader(Reader):
         """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.
 
         `start_after` is the `next_after` of the previous page, b"" for the first one. A page also ends after
-        EXAMINED_MAX rows of the index, or at the deadline, so it may have fewer runs and still a next page.
-        Raises NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in time.
+        EXAMINED_MAX rows of the index, or at the deadline, so it may have fewer runs and still have a next
+        page. Raises NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in
+        time.
         """
         truncated_by: list[str] = []
         page = _Page(start_after, {})

@@ -167,7 +167,7 @@ class ReachWalk:
             self._expanded[node] = max(expansion.bound, self._expanded.get(node, _UNBOUNDED))
 
     def add(self, near: Node, steps: Steps, checksum: str, bound: int) -> bool:
-        """Add the edges of a content at a field; return False once the limit of edges is reached."""
+        """Add the edges of a content at a field; return False once the limit on edges is reached."""
         if self._has_aliases:
             near, steps = self._renamed(near), self._renamed_steps(steps)
         if steps.is_dropped:

@@ -82,7 +82,7 @@ class RunTimes:
         }
 
     def replace_day(self, day: int, runs: Iterable[DayRuns]) -> None:
-        """Replace the runs of one day by `runs`, whose parts are not empty. Empty `runs` remove the day."""
+        """Replace the runs of one day with `runs`, whose parts are not empty. Empty `runs` remove the day."""
         others = (part for part in self._newest_first if day_of(part.runs[0].start_ms) != day)
         self._newest_first = _sorted((*others, *runs))
         self._spans.clear()

@@ -275,7 +275,7 @@ def _normal(value: object, label: str, ranks: Mapping[str, int]) -> tuple[object
 
 
 def _with_ranks(text: str, label: str, ranks: Mapping[str, int]) -> str:
-    """Return a text with `label` replaced by `self`, and other labels by `other <rank>`."""
+    """Return a string with `label` replaced by `self`, and other labels by `other <rank>`."""
     return _LABEL.sub(lambda match: "self" if match[0] == label else f"other {ranks[match[0]]}", text)
 
 
@@ -302,7 +302,7 @@ def _replaced(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _replaced_text(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with its labels replaced by names, between marks unless the whole text is a label."""
+    """Return a string with its labels replaced by names, between marks unless the whole text is a label."""
     # The name of an operation keeps the mark, which identifies it as hidden.
     if text in names:
         return names[text]

@@ -465,6 +465,6 @@ def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
 
 
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
-    """Return a result, replacing a RunIdConflict by one that does not name the owner of the run id."""
+    """Return a result, replacing a RunIdConflict with one that does not name the owner of the run id."""
     # Such a conflict comes from a run that was stored after its owner was looked up.
     return run_id_in_use(run_key_of(run).run) if isinstance(result, RunIdConflict) else result

@@ -160,7 +160,7 @@ def decode_ranges(cell: Cell, stop: int) -> Iterator[int]:
 
 def encode_ranges(bits: int) -> bytes:
     """Return the numbers of the set bits as ranges: `0-2,7` for bits 0, 1, 2 and 7, or b"" for 0."""
-    # Match the binary digits: shifting a number of n bits n times would take the square of n.
+    # Match the binary digits: shifting a number of n bits n times would take time quadratic in n.
     digits = bin(bits)[:1:-1]
     spans = (match.span() for match in re.finditer("1+", digits))
     return ",".join(

@@ -54,7 +54,7 @@ def encode_positions(positions: Sequence[int]) -> str:
 
 
 def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
-    """Return the positions in a text from `encode_positions`, in their order, or () for an empty text.
+    """Return the positions in a string from `encode_positions`, in their order, or () for an empty string.
 
     Raises ValueError if a position is not below `stop`, for more than `count_max`, or for another form.
     """
@@ -68,7 +68,7 @@ def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]
 
 
 def _iter_positions(text: str, stop: int) -> Iterator[int]:
-    """Yield the positions in a text of spans. Raises ValueError for a position that is not below `stop`."""
+    """Yield the positions in a string of spans. Raises ValueError for a position that is not below `stop`."""
     for span in text.split(",") if text else ():
         first, _, last = span.partition("-")
         # Check before building the range: a corrupt cell must not exhaust memory.

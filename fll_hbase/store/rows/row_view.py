@@ -85,7 +85,7 @@ def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
 
 
 def _cut(text: str) -> str:
-    """Return a text, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
+    """Return a string, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
     return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
 
 

@@ -136,7 +136,7 @@ class _Printer:
         return self._fill(f"CAST({{}} AS {type_})", node.this)
 
     def call(self, node: exp.Expr) -> str:
-        """Return a call of a function with any last argument that Spark adds, and IF in parentheses."""
+        """Return a function call with any last argument that Spark adds, and IF in parentheses."""
         name, arguments = self._function(node), [self.text(argument) for argument in node.expressions]
         if not all(arguments):
             return ""

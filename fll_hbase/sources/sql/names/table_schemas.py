@@ -68,7 +68,7 @@ class TableSchemas:
             self._schemas[Dataset(namespace, dataset_name)] = TableSchema(tuple(fields), declared=True)
 
     def dataset(self, name: str, *, mapped: str = "", written: str = "") -> Dataset:
-        """Return the dataset of a table name, in any case unless case distinguishes tables.
+        """Return the dataset of a table name, ignoring case unless it distinguishes tables.
 
         A name in the schema has the schema's spelling. Otherwise the dataset has the name `mapped` (default:
         `name`). It has `written`, the name in the SQL, if only this is in the catalogue, where earlier runs
@@ -87,7 +87,7 @@ class TableSchemas:
         return Dataset(self._namespace, self._spelling[key])
 
     def add_alias(self, name: str, dataset_name: str) -> None:
-        """Map a table name of the SQL, in any case, to a dataset with another name."""
+        """Map a table name of the SQL, ignoring case, to a dataset with another name."""
         self._spelling[self._key(name)] = dataset_name
 
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:

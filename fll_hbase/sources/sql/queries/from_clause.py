@@ -119,7 +119,7 @@ def _position(node: exp.Expr) -> int:
 
 
 def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
-    """Replace the tables from number `first` on by the result of a PIVOT of all their columns."""
+    """Replace the tables from number `first` on with the result of a PIVOT of all their columns."""
     scope = resolver.scope
     keys = scope.join_keys
     joined = resolver.in_scope(Scope(scope.queries, sources=scope.sources[first:], join_keys=keys))

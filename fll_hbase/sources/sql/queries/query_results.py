@@ -281,7 +281,7 @@ def _later_aliases(
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:
-    """Replace the last table of the scope by unknown columns for MATCH_RECOGNIZE, with a warning."""
+    """Replace the last table of the scope with unknown columns for MATCH_RECOGNIZE, with a warning."""
     scope = resolver.scope
     table = scope.sources[-1]
     resolver.script.warn("MATCH_RECOGNIZE: what its columns come from is not known")

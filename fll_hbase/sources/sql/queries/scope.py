@@ -109,7 +109,7 @@ class Scope:
         self._by_column, self._open, self._indexed = {}, [], 0
 
     def columns_named(self, name: str) -> list[ColumnProvenance]:
-        """Return the listed columns of a name, in any case, one per table of this scope that has it."""
+        """Return the listed columns of a name, ignoring case, one per table of this scope that has it."""
         sources: Iterable[TableSource] = self.sources
         # A few tables may be wide, and are scanned faster than indexed. Many tables are faster to index.
         if len(self.sources) > _SCANNED_TABLES_MAX:
@@ -184,7 +184,7 @@ class Resolver:
         return result
 
     def call(self, node: exp.Expr | None) -> QueryResult | None:
-        """Return the result of a call of a function in the script, or None for anything else."""
+        """Return the result of a call to a function of the script, or None for anything else."""
         script = self.script
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         function = script.script.functions.get(name)

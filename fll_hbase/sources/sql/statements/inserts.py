@@ -116,7 +116,7 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
     conditions: list[exp.Expr] = []
     earlier: list[exp.Expr] = []
     for branch in node.expressions:
-        # Several INTO may follow one WHEN. ELSE applies where no WHEN does.
+        # Several INTO clauses may follow one WHEN. ELSE applies where no WHEN does.
         if (condition := branch.args.get("expression")) is not None:
             conditions = [condition]
             earlier.append(condition)

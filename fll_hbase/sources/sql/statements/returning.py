@@ -60,7 +60,7 @@ def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Reso
 
 
 def _with_values(columns: ColumnSet, fields: Sequence[NamedColumn]) -> ColumnSet:
-    """Return columns with new values replaced by name, in any case, and other new values added at the end."""
+    """Return columns with new values replaced by name, ignoring case, and other new values appended."""
     values = {name.lower(): (name, column) for name, column in fields}
     items = [values.pop(name.lower(), (name, column)) for name, column in columns.items]
     return ColumnSet((*items, *values.values()), columns.fallback, columns.is_complete, columns.is_ordered)

@@ -63,7 +63,7 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
 
 
 def mark_defaults(script: ScriptState, source: exp.Expr) -> None:
-    """Replace each DEFAULT in an INSERT's rows by a constant, unless one of its tables has such a column."""
+    """Replace each DEFAULT in an INSERT's rows with a constant, unless a table of it has such a column."""
     rows = source.expressions if isinstance(source, exp.Values) else [source]
     values = [
         value

@@ -69,7 +69,7 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The audits before and after repairs, or twice the same audit without repairs.
+    """The audits before and after repairs, or the same audit twice without repairs.
 
     `repaired` rows were written again; `refused` rows could not be. `refusals` lists the reasons for the
     remaining examples.
