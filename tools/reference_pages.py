@@ -1,7 +1,8 @@
 """Write the pages of docs/reference that the code determines: `python tools/reference_pages.py`.
 
-`commands.md` comes from the command line, `routes.md` from the OpenAPI document, and `python-api.md` lists
-what mkdocstrings then fills in from docstrings. A test compares them with the code; `--update` rewrites them.
+`commands.md` comes from the command line, `routes.md` from the OpenAPI document, `changelog.md` from
+CHANGELOG.md, and `python-api.md` lists what mkdocstrings then fills in from docstrings. A test compares them
+with the code; `--update` rewrites them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from fll_hbase.client.connection import Connection
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "reference"
 
 _PROPER = {"cdap": "CDAP", "datahub": "DataHub", "dbt": "dbt", "openlineage": "OpenLineage", "sql": "SQL"}
 _METHODS = ("get", "put", "post", "patch", "delete")
@@ -30,7 +32,9 @@ _METHODS = ("get", "put", "post", "patch", "delete")
 def pages() -> dict[str, str]:
     """Return the text of each generated page by its name."""
     writers = {"commands.md": _commands_page, "routes.md": _routes_page, "python-api.md": _python_page}
-    return {name: "\n".join(lines()).rstrip() + "\n" for name, lines in writers.items()}
+    written = {name: "\n".join(lines()).rstrip() + "\n" for name, lines in writers.items()}
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return written | {"changelog.md": changelog.replace("](docs/", "](../")}
 
 
 def _commands_page() -> Iterator[str]:

@@ -234,11 +234,16 @@ def _is_safe_url(url: str) -> bool:
 
 
 def require_authentication(settings: Settings) -> None:
-    """Raise ConfigurationError if other machines reach the server or its metrics without a token."""
-    is_open_to_all = not authentication_kinds(settings) and not is_loopback(settings.host)
+    """Raise ConfigurationError if other machines reach the server or its metrics without a token.
+
+    They reach a server on a loopback address through its proxies.
+    """
+    is_reached = settings.proxies or not is_loopback(settings.host)
+    is_open_to_all = not authentication_kinds(settings) and is_reached
     if is_open_to_all and not settings.allow_unauthenticated:
+        where = "the proxy" if settings.proxies else settings.address
         raise ConfigurationError(
-            f"anyone who reaches {settings.address} could read and change everything: turn on authentication"
+            f"anyone who reaches {where} could read and change everything: turn on authentication"
             " with FLL_AUTH (docs/operate/security.md), or allow it with --allow-unauthenticated or"
             " FLL_ALLOW_UNAUTHENTICATED=1"
         )

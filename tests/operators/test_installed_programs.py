@@ -122,7 +122,13 @@ class TestNginx:
     @pytest.fixture
     def front(self, start_server: StartServer, tmp_path: Path) -> Iterator[tuple[Server, int]]:
         access = str(tmp_path / "access.log")
-        server = start_server(workers=1, FLL_ALLOWED_HOSTS=HOST, FLL_PROXIES="1", FLL_ACCESS_LOG=access)
+        server = start_server(
+            workers=1,
+            FLL_ALLOWED_HOSTS=HOST,
+            FLL_PROXIES="1",
+            FLL_ALLOW_UNAUTHENTICATED="1",
+            FLL_ACCESS_LOG=access,
+        )
         port, plain = free_port(), free_port()
         _write_certificate(tmp_path)
         text = (DOCKER / "nginx" / "lineage.conf").read_text()

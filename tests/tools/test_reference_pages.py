@@ -14,7 +14,7 @@ def generated() -> dict[str, str]:
     return reference_pages.pages()
 
 
-@pytest.mark.parametrize("name", ["commands.md", "routes.md", "python-api.md"])
+@pytest.mark.parametrize("name", ["commands.md", "routes.md", "python-api.md", "changelog.md"])
 def test_pages_are_current(name: str, generated: dict[str, str], request: pytest.FixtureRequest) -> None:
     page = reference_pages.FOLDER / name
     if request.config.getoption("--update"):

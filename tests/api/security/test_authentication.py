@@ -446,6 +446,12 @@ class TestSettings:
     def test_loopback_is_open(self, host: str) -> None:
         require_authentication(Settings(host=host))
 
+    def test_loopback_behind_a_proxy_is_not(self) -> None:
+        with pytest.raises(ConfigurationError, match=r"reaches the proxy.*FLL_AUTH"):
+            require_authentication(Settings(proxies=1))
+        require_authentication(Settings(proxies=1, allow_unauthenticated=1))
+        require_authentication(Settings(proxies=1, auth="jwt"))
+
     @pytest.mark.parametrize("auth", ["", "token", "none,tokens", "jwt;tokens", "TOKENS"])
     def test_others_are_refused(self, auth: str) -> None:
         with pytest.raises(ConfigurationError, match="none, tokens, jwt or tokens,jwt"):
