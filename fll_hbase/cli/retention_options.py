@@ -11,6 +11,7 @@ import click
 from fll_hbase.cli.options import NAMESPACE, TIME, Command, zone_option
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store.maintenance.retention import RUNS, RetentionReport
 from fll_hbase.tables import hbase_url
 
 
@@ -77,6 +78,18 @@ def read_policy(file: BinaryIO) -> RetentionPolicy:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise click.UsageError(f"{file.name} is not a policy: {error}; --help shows one.") from error
+
+
+def closing_note(store: str, rules: RetentionPolicy, report: RetentionReport) -> str:
+    """Return what becomes of rows after a job: those that stay for now, or their space in HBase; else ""."""
+    if report.dry_run:
+        return ""
+    if rules != RetentionPolicy() and not report.counts[RUNS]:
+        return (
+            "Answers leave out runs before the cut-off from now on. Rows younger than the grace period are"
+            " deleted by a later job."
+        )
+    return compaction_hint(store) if report.bytes else ""
 
 
 def compaction_hint(store: str) -> str:

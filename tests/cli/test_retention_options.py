@@ -116,7 +116,9 @@ def test_retention_without_spark(recent: str, tmp_path: Path, monkeypatch: pytes
     assert "in the grace period: 109 runs" in printed(
         "retention", "--store", url, "--before", "now", "--dry-run"
     )
-    assert "deleted nothing" in printed("retention", "--store", url, "--before", "now")
+    done = printed("retention", "--store", url, "--before", "now")
+    assert "deleted nothing" in done
+    assert "Answers leave out runs before the cut-off from now on." in done
     assert "there is no store" in complaint("retention", "--store", "sqlite:///none.db", code=2)
     monkeypatch.setenv("FLL_GRACE_MS", "0")
     dry = json.loads(printed("retention", "--store", url, "--before", "now", "--dry-run", "--json"))

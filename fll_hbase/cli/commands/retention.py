@@ -9,7 +9,7 @@ import click
 from fll_hbase.cli.output import JSON, TABLE, format_options
 from fll_hbase.cli.render.console import print_json
 from fll_hbase.cli.render.progress_bar import progress_bar
-from fll_hbase.cli.retention_options import compaction_hint, policy_options
+from fll_hbase.cli.retention_options import closing_note, policy_options
 from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime import config
@@ -49,7 +49,7 @@ def retention(*, rules: RetentionPolicy, dry_run: bool, store: str | None, outpu
             dry_run=dry_run,
             report=lambda kind, rows: bar.update(rows, f"{rows:,} rows read, {kind}"),
         )
-    hint = compaction_hint(settings.store) if not dry_run and report.bytes else ""
+    hint = closing_note(settings.store, rules, report)
     if output_format == JSON:
         print_json({**report.summary(), "next": hint})
     else:

@@ -450,7 +450,7 @@ class TestSettings:
         with pytest.raises(ConfigurationError, match=r"reaches the proxy.*FLL_AUTH"):
             require_authentication(Settings(proxies=1))
         require_authentication(Settings(proxies=1, allow_unauthenticated=1))
-        require_authentication(Settings(proxies=1, auth="jwt"))
+        require_authentication(Settings(proxies=1, auth="tokens"))
 
     @pytest.mark.parametrize("auth", ["", "token", "none,tokens", "jwt;tokens", "TOKENS"])
     def test_others_are_refused(self, auth: str) -> None:

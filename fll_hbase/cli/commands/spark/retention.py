@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.retention_options import compaction_hint, policy_options
+from fll_hbase.cli.retention_options import closing_note, policy_options
 from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.config import Settings
@@ -45,6 +45,6 @@ def retention(
         from fll_hbase.spark.jobs import retention as job
 
         report = job.apply_retention(spark, settings, rules, dry_run=dry_run)
-    hint = compaction_hint(settings.store) if not dry_run and report.bytes else ""
+    hint = closing_note(settings.store, rules, report)
     members = {**report.summary(), "next": hint}
     print_summary(members, lambda: f"{report}\n{hint}".rstrip(), launch.summary)
