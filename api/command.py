@@ -32,7 +32,8 @@ Example:
 @click.option(
     "--allow-unauthenticated",
     is_flag=True,
-    help="Serve without authentication on an address that others reach (default: FLL_ALLOW_UNAUTHENTICATED).",
+    help="Serve without authentication on an address that others can reach"
+    " (default: FLL_ALLOW_UNAUTHENTICATED).",
 )
 def serve(
     *,
@@ -51,7 +52,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"the server needs {error.name}, which is not installed: pip install '.[server]' in the source"
-            " tree, or the wheel with [server] behind its name"
+            " tree, or append [server] to the wheel's name"
         ) from error
 
     settings = config.from_environment(

@@ -67,7 +67,9 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     logs.configure(settings.log_level)
     on_ready()
     if is_readable_by_others(settings.store):
-        _log.warning("others may read the file of %s: `chmod go=` it, unless they shall", settings.store)
+        _log.warning(
+            "others may read the file of %s: `chmod go=` it, unless this is intended", settings.store
+        )
     with exporter.shared_directory() as directory:
         _Server(settings, directory).run()
 

@@ -136,7 +136,7 @@ class _Asker:
         if self._size_bytes > ANSWER_BYTES_MAX:
             self.truncated_by.add(f"answer_bytes_max={ANSWER_BYTES_MAX}")
             return self._refusal(
-                TooLarge(f"the answers before have over {ANSWER_BYTES_MAX} bytes; ask in a batch of its own")
+                TooLarge(f"the earlier answers have over {ANSWER_BYTES_MAX} bytes; ask in a batch of its own")
             )
         if path not in self._answers:
             self._answers[path] = self._ask(path)
@@ -148,7 +148,7 @@ class _Asker:
         if deadline.is_over():
             self.truncated_by.add(deadline.limit())
             return self._refusal(
-                DeadlineExceeded("the time of the batch was over before this question; ask it again")
+                DeadlineExceeded("the batch ran out of time before this question; ask it again")
             )
         with self._context(path):
             return _to_answer(self._app.full_dispatch_request())

@@ -187,7 +187,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         try:
             super().parse_header(header_plus)
         except ValueError as error:
-            raise ParsingError("a number of the head is too long") from error
+            raise ParsingError("a number in the head is too long") from error
         # In HTTP/1.1, waitress removes the header. A length together with chunks allows request smuggling.
         if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
             raise ParsingError("Transfer-Encoding needs HTTP/1.1 and no Content-Length")

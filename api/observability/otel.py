@@ -60,7 +60,7 @@ def span_exporter(environment: Mapping[str, str]) -> SpanExporter | None:
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"{VARIABLE}={name} needs {error.name}, which is not installed: pip install '.[server,otel]' in"
-            " the source tree, or the wheel with [server,otel] behind its name"
+            " the source tree, or append [server,otel] to the wheel's name"
         ) from error
     raise ConfigurationError(f"invalid value {VARIABLE}={name!r}: expected otlp, console or none")
 

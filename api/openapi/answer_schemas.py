@@ -112,7 +112,7 @@ class DryRuns(msgspec.Struct):
 
 
 class Health(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """The state of the process or of its store; every write to one that is `readOnly` is 403."""
+    """The state of the process or of its store; every write to one that is `readOnly` is refused with 403."""
 
     status: str
     read_only: bool = False

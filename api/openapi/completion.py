@@ -19,8 +19,8 @@ window of the question.
 
 **Start.** `GET /v3/search?q=uid` finds datasets and fields by a part of their name. `GET
 /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage` returns the operations that made a field.
-`POST /v3/namespaces/{namespace}/lineage` records a run. The examples are of the sample, which `fll sample`
-loads, and of documents to record.
+`POST /v3/namespaces/{namespace}/lineage` records a run. The examples use the sample, which `fll sample`
+loads, and documents to record.
 
 **Windows** are `start` (included) to `end` (excluded), the last 30 days by default. A truncated answer says
 so: `truncated` and `truncatedBy`, or the headers `Truncated` and `Truncated-By`. Lists continue at the
@@ -108,7 +108,7 @@ _PATH_PARAMETERS = {
     "urn": "Urn of an entity",
 }
 _QUERY_PARAMETERS = {
-    "limit": "Items of a page at most",
+    "limit": "Maximum number of items per page",
     "direction": "Upstream (`backward`), downstream (`forward`)",
     "view": "`simple` leaves out fields between the sources and the field",
     "indirect": "Include indirect dependencies",

@@ -98,7 +98,7 @@ class Config(msgspec.Struct, rename="camel"):
 
 
 class Aspect(msgspec.Struct):
-    """An aspect of a dataset, below the name of its class in DataHub."""
+    """An aspect of a dataset, under the name of its class in DataHub."""
 
     version: int
     aspect: dict[str, Any]

@@ -17,10 +17,11 @@ from .blueprint import Blueprint
 from .queries import add_query
 
 COVERS = (
-    f"the last {SLOTS:,} documents of each process of this server; other servers of the table have their own"
+    f"the last {SLOTS:,} documents of each process of this server; other servers of the table keep their own"
+    " lists"
 )
 
-blueprint = Blueprint("activity", __name__, description="What clients sent lately")
+blueprint = Blueprint("activity", __name__, description="What clients sent recently")
 
 
 def _activity(query: Events) -> Answer[EventsAnswer]:

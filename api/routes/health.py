@@ -39,7 +39,7 @@ def liveness(query: dict[str, Any]) -> Response:
 def ready(query: dict[str, Any]) -> Response:
     """Report that the store answers; 503 if it does not.
 
-    With `readOnly` the server may only read it: every write is 403.
+    With `readOnly` the server may only read it: every write is refused with 403.
     """
     readiness: Readiness = current_app.extensions["fll-readiness"]
     readiness.require()

@@ -37,7 +37,7 @@ problems.PATH_HINTS[PREFIX] = HINT
 problems.METHOD_HINTS |= dict.fromkeys(
     (PATH, f"{PATH}/batch"),
     "OpenLineage clients POST their events here, and nothing is read here: the lineage of a dataset is at"
-    " /v3/namespaces/<namespace>/endpoints/<name>/fields/lineage, what arrived lately at /v3/events",
+    " /v3/namespaces/<namespace>/endpoints/<name>/fields/lineage, recent documents at /v3/events",
 )
 
 blueprint = Blueprint("openlineage", __name__, description="Record OpenLineage events")

@@ -1,4 +1,4 @@
-"""Policies on the age of data: put, removed and listed."""
+"""Policies on the age of data: set, removed and listed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ blueprint = Blueprint(
 @blueprint.response(201, _SCHEMA, description="The policy is stored, durably")
 @blueprint.problems(400, 413, 415, 422, 503)
 def put_policy(parameters: dict[str, Any], policy: str) -> Response:
-    """Put a policy: how long data of all fields with a tag, or of one field, may live.
+    """Set a policy: how long data of all fields with a tag, or of one field, may live.
 
-    The same again changes nothing and keeps `at`. 422, with near names, if no field has the tag, or the field
-    was never recorded.
+    Setting the same policy again changes nothing and keeps `at`. 422, with near names, if no field has the
+    tag, or the field was never recorded.
     """
     return put(UncheckedPolicy(policy) if parameters["allow_unknown"] else PolicyByName(policy))
 

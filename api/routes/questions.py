@@ -33,7 +33,8 @@ def questions(query: dict[str, Any]) -> Response:
     """Answer up to 100 questions together.
 
     A question is the path of a GET request. An invalid question does not stop the others. All share the rows
-    that they read and the time of one request. Questions that do not fit into that time are answered 503.
+    that they read and the time of one request. Questions that do not fit into that time are answered with
+    503.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     return responses.json_response(answer_batch(app, store(), parse_batch(body(Role.READER))))

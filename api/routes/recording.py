@@ -66,7 +66,7 @@ DOCUMENT = responses.route_path(f"{_NAMESPACE_PATH}/{NATIVE.route}")
 
 _TEXT = {"type": "string"}
 _DRY_RUN = (
-    "A run id that another program recorded is 409, unless `replace=true`. "
+    "A run id that another program recorded is refused with 409, unless `replace=true`. "
     "With `dryRun=true` nothing is stored, and the answer shows the result of recording."
 )
 _NOT_COMPARED = FieldError("run.run", "not compared with recorded runs: the store does not answer")
@@ -113,9 +113,9 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     """Record many runs, one document per line; an invalid line does not stop the others.
 
     A run whose line is answered with 201 or 200 is durable. The answer begins after the last line was read.
-    A run id that another program recorded, also on an earlier line, is a problem 409 unless `replace=true`.
-    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read. The last line of the answer is then a
-    problem of type `batch-stopped`, which names the next line to send.
+    A run id that another program recorded, also on an earlier line, is refused with 409 unless
+    `replace=true`. After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read. The last line of the
+    answer is then a problem of type `batch-stopped`, which names the line to continue with.
     """
     require(request.environ, Role.RECORDER, namespace)
     limits = settings()

@@ -53,7 +53,9 @@ class RetentionRequestParams(NoParams):
     before_s = TimeParam(
         data_key="before",
         required=True,
-        metadata={"description": "Runs that started before go: epoch seconds, ISO 8601 or `now-400d`"},
+        metadata={
+            "description": "Delete runs that started before this time: epoch seconds, ISO 8601 or `now-400d`"
+        },
     )
     dry_run = FlagParam(
         data_key="dryRun", load_default=False, metadata={"description": "Store nothing; report the result"}
@@ -77,8 +79,8 @@ def remove_lineage(query: dict[str, Any]) -> Response:
     """Remove the lineage of all runs that started before a time.
 
     Questions of every process leave these runs out within ten seconds, and never show them again; the next
-    `fll retention` or `fll spark retention` deletes them. A request with an earlier time than one before
-    changes nothing. With `dryRun=true` nothing is stored.
+    `fll retention` or `fll spark retention` deletes them. A request with an earlier time than a previous
+    one changes nothing. With `dryRun=true` nothing is stored.
     """
     return _respond(RetentionRequest(None, query["before_ms"]), dry_run=query["dry_run"])
 
@@ -90,8 +92,8 @@ def remove_lineage(query: dict[str, Any]) -> Response:
 def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Remove the lineage of a dataset by runs that started before a time, under all its names.
 
-    As `DELETE /v3/lineage`. A run is deleted when no other dataset of it keeps it. Until then questions about
-    its other datasets show it. 404 for a dataset that was never recorded.
+    As `DELETE /v3/lineage`. A run is deleted when none of its other datasets keeps it. Until then, questions
+    about its other datasets show it. 404 for a dataset that was never recorded.
     """
     request = RetentionRequest(Dataset(namespace, name), query["before_ms"])
     return _respond(request, dry_run=query["dry_run"])

@@ -1,4 +1,4 @@
-"""Tags of fields: put, removed and listed by field, by dataset and by tag."""
+"""Tags of fields: set, removed and listed by field, by dataset and by tag."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ blueprint = Blueprint("tags", __name__, description="Tags of fields")
 @blueprint.route(_RULE, methods=["PUT"])
 @blueprint.arguments(NoParams(), location="query")
 @blueprint.requires(reference(TagBody), example=_EXAMPLE)
-@blueprint.alt_response(200, schema=_SCHEMA, description="The field had the tag: updated, or the same again")
+@blueprint.alt_response(200, schema=_SCHEMA, description="The field had the tag: updated, or unchanged")
 @blueprint.response(201, _SCHEMA, description="The field has the tag, durably")
 @blueprint.problems(400, 404, 413, 415, 503)
 def put_tag(_: dict[str, Any], **names: str) -> Response:
-    """Give a field a tag; the body says who does it, and why.
+    """Tag a field; the body states who sets the tag, and why.
 
-    The same again changes nothing and keeps `at`. 404 for a field that was never recorded.
+    Setting the same tag again changes nothing and keeps `at`. 404 for a field that was never recorded.
     """
     return put(TagOfField(**names), names["namespace"])
 

@@ -60,7 +60,7 @@ _ADVICE = "send a bearer token (`Authorization: Bearer <token>`; clients of fll 
 class _Unchecked(StoreUnavailable):
     """A token cannot be checked, because the table or the identity provider does not answer."""
 
-    client_text = "the token cannot be checked now, the server's log says why; try again"
+    client_text = "the token cannot be checked now; the server's log says why. Try again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ def allowed_origins(settings: Settings) -> frozenset[str]:
     faults = sorted(origin for origin in origins if not _is_origin(origin))
     if faults:
         raise ConfigurationError(
-            f"FLL_CORS_ORIGINS has {', '.join(map(repr, faults))}, which is not an origin: expected a form"
-            " such as https://portal.example.com, in lower case, with any port that is not the default"
+            f"FLL_CORS_ORIGINS contains {', '.join(map(repr, faults))}, which is not an origin: expected a"
+            " form such as https://portal.example.com, in lower case, with any port that is not the default"
         )
     return origins
 

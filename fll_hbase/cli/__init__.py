@@ -13,7 +13,7 @@ _SECTIONS = {
         "capture": "Record the lineage of PySpark jobs, without changing them",
         "replay": "Send what a program could not send, from its spool",
         "sample": "Load a sample: ninety days of a bank and a hospital",
-        "watch": "Documents that a server received lately, and refused ones",
+        "watch": "Documents that a server received recently, and refused ones",
     },
     "Ask": {
         "find": "Datasets and fields by a part of their name",
@@ -26,7 +26,7 @@ _SECTIONS = {
         "consumers": "The programs that read a dataset or field",
         "programs": "The programs that wrote or read a dataset, with their runs",
         "runs": "The runs of a dataset, a namespace, or all",
-        "run": "All that is recorded of one run",
+        "run": "All that is recorded about one run",
         "history": "When the way that a field is produced changed",
         "diff": "How a field or dataset is produced now, and was not before",
         "questions": "Many questions of the REST API, answered together",
@@ -46,7 +46,7 @@ _SECTIONS = {
     "Store": {
         "store": "Check, back up, copy or migrate a store",
         "retention": "Delete old runs, and rows that no run references",
-        "table": "The table of HBase; stored rows of any engine",
+        "table": "An HBase table; stored rows of any engine",
     },
 }
 """Commands by purpose. The top layer, `api.command`, adds `serve`."""

@@ -44,7 +44,9 @@ def _flag(name: str, key: str, text: str) -> Callable[[Command], Command]:
     return click.option(name, is_flag=True, expose_value=False, callback=_keep(key), help=text)
 
 
-_all_option = _flag("--all", _ALL, "Print all rows on a terminal, not one screen; a pipe has all.")
+_all_option = _flag(
+    "--all", _ALL, "Print all rows on a terminal, not just one screen; a pipe always gets all."
+)
 verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a terminal.")
 
 

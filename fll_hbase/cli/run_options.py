@@ -96,10 +96,10 @@ def run_options(command: Command) -> Command:
         help=f"With --sql: {', '.join(DIALECTS)} (default: {DIALECTS[0]}).",
     )
     @click.option(
-        "--catalog", metavar="C", type=NAME, help="With --sql: catalog of names of tables that have none."
+        "--catalog", metavar="C", type=NAME, help="With --sql: catalog for table names that have none."
     )
     @click.option(
-        "--schema", metavar="S", type=NAME, help="With --sql: schema of names of tables that have none."
+        "--schema", metavar="S", type=NAME, help="With --sql: schema for table names that have none."
     )
     @click.option(
         "--argument",

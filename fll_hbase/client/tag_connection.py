@@ -24,7 +24,7 @@ class TagConnection(ABC):
 
     @abstractmethod
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
-        """Put the tag or policy that a query names; return it as stored. Raises UnreadableDocument."""
+        """Set the tag or policy that a query names; return it as stored. Raises UnreadableDocument."""
 
     @abstractmethod
     def delete(self, query: Changeable[Any]) -> None:
@@ -71,7 +71,7 @@ class TagConnection(ABC):
         description: str = "",
         allow_unknown: bool = False,
     ) -> TypedAnswer[Policy]:
-        """Put a policy that limits the age of the data of all fields with `tag`, or of one `field`.
+        """Set a policy that limits the age of the data of all fields with `tag`, or of one `field`.
 
         `max_age` is a number with a unit, such as `90d` or `6mo`. Give either `tag` or `field`, a triple of
         namespace, dataset and field. Raises UnknownSubject, with similar names, if no field has the tag or

@@ -145,7 +145,7 @@ class _Decompression:
         deadline.check_reading()
         # gzip reads a name or comment in a header byte by byte, and empty members have 20 bytes.
         if self._source.size_bytes - self._silent_since > SILENT_BYTES_MAX:
-            raise TooLarge(f"{SILENT_BYTES_MAX} bytes of gzip hold no text; send it without gzip")
+            raise TooLarge(f"{SILENT_BYTES_MAX} bytes of gzip decompress to no text; send it without gzip")
 
     def check_decompressed(self) -> None:
         """Raise TooLarge for a ratio above the greatest, and for many members of a few bytes each."""

@@ -84,7 +84,7 @@ def event_batch_summary(
 
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
-    """Return the operations, the checksum and the lineage of one hop that would be recorded of a run."""
+    """Return the operations, the checksum and the lineage of one hop that would be recorded for a run."""
     # The default bound, so that the command line, which knows no settings of a server, has the same answer.
     lineage = all_relations(info.field_map, pairs_max=DEFAULTS.pairs_max)
     # Each pair of datasets is listed once, as forward. Generated fields have no source, so they are backward.
@@ -106,7 +106,7 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
 
 
 class RunPreview(msgspec.Struct, frozen=True, rename="camel"):
-    """The lineage that would be recorded of one run, as `dry_run` returns it, without warnings."""
+    """The lineage that would be recorded for one run, as `dry_run` returns it, without warnings."""
 
     checksum: str
     operations: tuple[Json, ...]

@@ -175,8 +175,9 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
     """List the fields of a dataset. 404 if no recorded run read or wrote it.
 
     All fields ever recorded are listed. `prefix` selects names that begin with it, `text` (`q` in URLs) names
-    that contain it, in any case. `lastWritten` is the start of the last run that wrote a field, if newer runs
-    wrote the dataset without it. A `dropped` field is missing from the newest schema that a run reported.
+    that contain it, ignoring case. `lastWritten` is the start of the last run that wrote a field, if newer
+    runs wrote the dataset without it. A `dropped` field is missing from the newest schema that a run
+    reported.
 
     >>> [field.name for field in client.fields("bank", "RiskScores").body.fields]
     ['customer_key', 'risk_band', 'risk_score', 'segment']
@@ -192,7 +193,7 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
     )
 
     prefix: Annotated[str, About("Prefix of the names")] = ""
-    text: Annotated[str, About("Part of a name, in any case", name="q", minimum=1)] = ""
+    text: Annotated[str, About("Part of a name, ignoring case", name="q", minimum=1)] = ""
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldsAnswer]:
         """Return a page of fields. Raises NotFound for a dataset that was never recorded."""

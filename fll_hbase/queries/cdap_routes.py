@@ -181,7 +181,7 @@ class CdapFields(Windowed, DatasetQuery[tuple[str | CdapField, ...]]):
     path: ClassVar[str] = f"{_PATH}/fields"
     result: ClassVar[str] = "By name; objects with `includeCurrent=true`"
 
-    prefix: Annotated[str, About("Prefix of the fields, in any case")] = ""
+    prefix: Annotated[str, About("Prefix of the fields, ignoring case")] = ""
     include_current: Annotated[
         bool,
         About(

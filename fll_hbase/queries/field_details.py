@@ -23,7 +23,7 @@ class FieldDetailsAnswer(ListedField, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class FieldDetails(FieldQuery[FieldDetailsAnswer]):
-    """Return what is recorded of one field. 404 if no recorded run read or wrote it.
+    """Return what is recorded about one field. 404 if no recorded run read or wrote it.
 
     The answer has the members that the list of fields has for a field, and `tags`, the names of its own tags.
     For a field named `lineage` write `%6Cineage` in the URL: `fields/lineage` is another query. In Python,

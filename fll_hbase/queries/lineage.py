@@ -123,7 +123,7 @@ class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
         _rows,
     )
 
-    level: Annotated[int, About("Greatest number of hops in each direction", minimum=1)] = 1
+    level: Annotated[int, About("Maximum number of hops in each direction", minimum=1)] = 1
     direction: AnyDirection = "both"
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
 

@@ -35,7 +35,9 @@ _Age: TypeAlias = Annotated[
 ]
 
 
-NAMESPACE_HELP = "Namespace of the field of the policy, `*` for one on a tag; needed where a name has several"
+NAMESPACE_HELP = (
+    "Namespace of the field of the policy, `*` for one on a tag; required if several policies have the name"
+)
 
 
 class PolicyField(Body, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ _NAME = re.compile(r"{(\w+)}")
 Required = msgspec.Meta(extra={"required": True})
 """Annotates a member that only hidden things lack, so that the OpenAPI document requires it."""
 
-Failed = msgspec.Meta(description="With `failed=true`: true if failed and aborted runs alone have it")
+Failed = msgspec.Meta(description="With `failed=true`: true if only failed and aborted runs have it")
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

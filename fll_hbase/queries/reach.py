@@ -127,7 +127,7 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     table: ClassVar[TableShape] = reach_formats.TABLE
 
     level: Annotated[
-        int | None, About("Greatest number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
+        int | None, About("Maximum number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
     ] = None
     direction: Literal["backward", "forward", "both"] = "backward"
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
@@ -160,9 +160,9 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
 def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direction]) -> ReachAnswer:
     """Return the fields within reach of a field in each of the directions.
 
-    Each direction is walked separately, with its own limits and an equal part of the time. If the time ends,
-    the answer has what was read until then. Raises DeadlineExceeded if nothing was read, and NotFound for a
-    field that was never recorded.
+    Each direction is walked separately, with its own limits and an equal part of the time. If the time runs
+    out, the answer has what was read until then. Raises DeadlineExceeded if nothing was read, and NotFound
+    for a field that was never recorded.
     """
     truncated_by: set[str] = set()
     by_direction = _read(store, walk, directions, truncated_by)

@@ -131,7 +131,7 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
 
     Only runs of the window that started before now minus `maxAge` count. The window begins at 0 by default.
     `indirect` also follows filters, join keys and the like; `failed` counts failed and aborted runs. The
-    order of runs is ignored. An unknown policy is 404 (`NotFound` in Python). If policies of several
+    order of runs is ignored. An unknown policy gets 404 (`NotFound` in Python). If policies of several
     namespaces have the name, the answer is 409 (`AmbiguousName`) unless `namespace` selects one, `*` for a
     policy on a tag. `Accept` selects JSON, `text/csv` (a line for each field and program) or `text/html`, a
     page to print.

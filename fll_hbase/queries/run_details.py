@@ -45,7 +45,7 @@ class EventOfRun(Body, frozen=True, kw_only=True):
 
 
 class RunDetails(RunHead, frozen=True, kw_only=True):
-    """One run with everything that is recorded of it. Facts that its source does not report are left out."""
+    """One run with all that is recorded about it. Facts that its source does not report are left out."""
 
     schema_name: ClassVar[str] = "RunTold"
 

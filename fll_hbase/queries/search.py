@@ -37,7 +37,7 @@ class HitsAnswer(Body, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Search(Paged, Query[HitsAnswer]):
-    """List the datasets and fields whose names contain a text, in any case, the best match first.
+    """List the datasets and fields whose names contain a text, ignoring case, the best match first.
 
     Names equal to the text come first, then names that begin with it, then names that contain it. `kind`
     selects datasets (`endpoint`) or fields. A page examines FLL_SEARCH_END_POINTS_MAX datasets, so it may
@@ -53,7 +53,7 @@ class Search(Paged, Query[HitsAnswer]):
     items: ClassVar[str] = "results"
     table: ClassVar[TableShape] = TableShape(("namespace", "name", "field"), member_rows("results"))
 
-    text: Annotated[str, About("Part of a name, in any case", name="q", minimum=1)]
+    text: Annotated[str, About("Part of a name, ignoring case", name="q", minimum=1)]
     kind: Annotated[
         Literal["", "endpoint", "field"],
         About("Only datasets (`endpoint`) or only fields (default: both)"),

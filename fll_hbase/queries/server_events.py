@@ -1,4 +1,4 @@
-"""Documents that a server received lately: their senders and outcomes."""
+"""Documents that a server received recently: their senders and outcomes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Event(Body, frozen=True, kw_only=True):
 
     time: Annotated[int, msgspec.Meta(description="Milliseconds since 1970")]
     outcome: Literal["recorded", "replaced", "repeated", "refused"]
-    route: Annotated[str, msgspec.Meta(description="As in this document; the path where none serves it")]
+    route: Annotated[
+        str, msgspec.Meta(description="As in this document; the path itself if no route serves it")
+    ]
     sender: Annotated[str, msgspec.Meta(description="The principal, with authentication")] = ""
     client: Annotated[str, msgspec.Meta(description="The User-Agent")] = ""
     namespace: str = ""
@@ -40,7 +42,7 @@ class Event(Body, frozen=True, kw_only=True):
 
 
 class EventsAnswer(Body, frozen=True, kw_only=True):
-    """The documents that arrived lately."""
+    """Recent documents, newest first."""
 
     schema_name: ClassVar[str] = "Activity"
 
@@ -65,7 +67,7 @@ _TABLE = TableShape(
 
 @dataclass(frozen=True, kw_only=True)
 class Events(Query[EventsAnswer]):
-    """List the documents that arrived lately: from whom, accepted, with warnings, or refused and why.
+    """List recent documents: from whom, accepted, with warnings, or refused and why.
 
     `since` (included) bounds the time of arrival, and `limit` the documents, at most 1,000. `outcome` selects
     documents that were accepted, accepted with warnings, or refused. With authentication, a caller who is not

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from fll_hbase.store.inherited_tags import PathTag
     from fll_hbase.store.lineage_store import LineageStore
 
-BY_HELP = "The person or program that puts it"
-TIME_HELP = "When it was put, in milliseconds since 1970"
+BY_HELP = "The person or program that sets it"
+TIME_HELP = "When it was set, in milliseconds since 1970"
 
 _COLUMNS = ("namespace", "name", "field", "tag", "at", "by", "description")
 
@@ -84,7 +84,7 @@ class FieldTagsAnswer(WindowBody, frozen=True, kw_only=True):
     tags: tuple[InheritedTag, ...]
     changeable: Annotated[
         bool,
-        msgspec.Meta(description="False if the principal may not put and remove tags, absent otherwise"),
+        msgspec.Meta(description="False if the principal may not set and remove tags, absent otherwise"),
     ] = True
     truncated: bool | None = None
     truncated_by: tuple[str, ...] = ()
@@ -177,9 +177,9 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
     """List the tags of a field. 404 for a field that was never recorded.
 
     With `inherited=true`, the answer also has the tags of all fields that the values come from, over direct
-    edges, in the runs that start in the window. Each tag is listed once, with a shortest `path` from the
-    field that has it to this field; `level` bounds the hops. Without `inherited`, window and `level` have no
-    effect. `changeable` is false if the principal may not put tags.
+    edges, in the runs that start in the window. Each tag is listed once, with its shortest `path` from the
+    tagged field to this one; `level` bounds the hops. Without `inherited`, window and `level` have no
+    effect. `changeable` is false if the principal may not set tags.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.name
     'DailyTransactions'
@@ -196,7 +196,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         bool, About("Include the tags of fields upstream, over direct edges, in the window")
     ] = False
     level: Annotated[
-        int | None, About("Greatest number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
+        int | None, About("Maximum number of hops (default: `FLL_LEVEL_MAX` of the server)", minimum=1)
     ] = None
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:

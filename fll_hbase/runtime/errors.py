@@ -256,7 +256,7 @@ class CorruptRow(LineageError):
     """A stored row does not have the format that its key requires; check the table."""
 
     slug, title = "corrupt-row", "Corrupt row"
-    client_text = "a stored row is damaged, the server's log names it; a check of the store finds all of them"
+    client_text = "a stored row is damaged: see the server's log; `fll store check` finds all damaged rows"
 
 
 class ConfigurationError(LineageError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LOCAL = "local[*, 4]"
 """All cores of this machine. A failed task runs up to four times, as on a cluster."""
 
-_INSTALL = "pip install '.[spark]' in the source tree, or the wheel with [spark] behind its name"
+_INSTALL = "pip install '.[spark]' in the source tree, or append [spark] to the wheel's name"
 _JDK = "install a JDK of 17 or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 _PACKAGES = "check the lines above for a package that could not be downloaded, or " + _JDK
 _MEMORY = "give the driver less memory than the machine has, or " + _JDK

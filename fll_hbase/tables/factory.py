@@ -111,7 +111,7 @@ def back_up(
     source = Path(url.removeprefix(SQLITE))
     if not url.startswith(SQLITE) or is_in_memory(url):
         raise ConfigurationError(
-            f"{url} has no file to back up; a table of HBase has snapshots, see docs/operate/backup.md,"
+            f"{url} has no file to back up; an HBase table has snapshots, see docs/operate/backup.md,"
             " Backup and restore"
         )
     if not damaged:
@@ -150,6 +150,6 @@ def import_hbase() -> Any:
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"HBase needs {error.name}, which is not installed: pip install '.[hbase]' in the source tree,"
-            " or the wheel with [hbase] behind its name"
+            " or append [hbase] to the wheel's name"
         ) from error
     return hbase

@@ -207,7 +207,7 @@ def _fetch_json(url: str) -> dict[str, Any]:
         for chunk in response.iter_content(2**14):
             body += chunk
             if len(body) > DOCUMENT_BYTES_MAX or time.monotonic() - began > FETCH_SECONDS_MAX:
-                raise ProviderAway(f"{url} answers too much or too slowly")
+                raise ProviderAway(f"the answer of {url} is too large or too slow")
     return _parse_object(body, url)
 
 

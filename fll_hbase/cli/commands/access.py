@@ -60,7 +60,7 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
             metavar="PATTERN",
             multiple=True,
             required=required,
-            help="Where: a namespace, in which * is any characters.",
+            help="Where: a namespace, in which * matches any characters.",
         )
         @functools.wraps(command)
         def with_grants(*, roles: tuple[str, ...], patterns: tuple[str, ...], **others: Any) -> None:
@@ -102,7 +102,9 @@ def token() -> None:
 @token.command("create")
 @click.argument("name", metavar="NAME")
 @_grant_options(required=True)
-@click.option("--expires", metavar="AGE", help="After that time, such as 90d; units s m h d w. Else never.")
+@click.option(
+    "--expires", metavar="AGE", help="After this time, such as 90d; units s m h d w. Default: never."
+)
 @_store
 @format_options(TABLE, JSON, listed=False)
 def create_token(
@@ -123,7 +125,7 @@ def create_token(
 @zone_option
 @format_options(TABLE, JSON)
 def list_tokens(*, store: str | None, output_format: str) -> None:
-    """List all tokens, also those that were revoked or have expired."""
+    """List all tokens, including revoked and expired ones."""
     zone = current_zone().key
     with _access(store) as access:
         tokens = [_token_json(stored) for stored in access.tokens()]
@@ -158,7 +160,7 @@ def grant() -> None:
 @_grant_options(required=True)
 @_store
 def set_grant(*, subject: Subject, grants: list[Grant], store: str | None) -> None:
-    """Give SUBJECT, user:NAME or group:NAME, roles in namespaces, beside those that it has."""
+    """Give SUBJECT, user:NAME or group:NAME, roles in namespaces, in addition to those that it has."""
     with _access(store, create=True) as access:
         access.set_grants(subject, grants)
     print_err(f"fll: {subject} has {_texts(grants)}.")

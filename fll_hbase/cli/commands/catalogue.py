@@ -128,7 +128,7 @@ Example:
 @target_options
 @format_options(TABLE, JSON, listed=False)
 def dataset(*, namespace: str, name: str, target: Target, output_format: str) -> None:
-    """Show what is known of a dataset: description, number of fields, its first and last run."""
+    """Show what is known about a dataset: description, number of fields, its first and last run."""
     zone = current_zone().key
     with target.open() as client:
         answer = client.dataset(namespace, name)
@@ -147,7 +147,7 @@ Example:
 @target_options
 @format_options(TABLE, JSON)
 def run(*, run: str, target: Target, output_format: str) -> None:
-    """Show all that is recorded of one run: its program, state, datasets and operations."""
+    """Show all that is recorded about one run: its program, state, datasets and operations."""
     zone = current_zone().key
     with target.open() as client:
         answer = client.run(run)

@@ -67,7 +67,7 @@ def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, 
     """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-).
 
     A way is all operations that lead into the field; ways can differ where each operation is in both windows.
-    Without FIELD, show this of every field of the dataset that is produced in another way. --output
+    Without FIELD, show this for every field of the dataset that is produced differently. --output
     changes.html is a page to print.
     """
     compared: Diff | DatasetDiff = Diff(field=field, **vars(query)) if field else query

@@ -32,9 +32,9 @@ Examples:
 )
 @target_options
 def export(*, namespace: str, name: str, window: WindowText, line_format: str, target: Target) -> None:
-    """Print the runs that read or wrote NAME, one OpenLineage event a line, newest first.
+    """Print the runs that read or wrote NAME, one OpenLineage event per line, newest first.
 
-    Recorded into another store they give the same answers about NAME.
+    Recorded into another store, they give the same answers about NAME.
     """
     with target.open() as client:
         # Line by line, because the size of an export is unlimited and must not be collected in memory.

@@ -209,7 +209,7 @@ Examples:
 def find(
     *, text: str, kind: Literal["endpoint", "field"] | None, limit: int, target: Target, output_format: str
 ) -> None:
-    """Find datasets and fields whose names contain TEXT, in any case."""
+    """Find datasets and fields whose names contain TEXT, ignoring case."""
     with target.open() as client:
         answer = client.search(text, kind=kind or "", limit=limit)
     print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.rows, text))

@@ -28,8 +28,9 @@ Examples:
 def questions(*, file: BinaryIO, target: Target) -> None:
     """Ask the questions of FILE together, and print their answers as JSON, in their order.
 
-    A question is the path of a GET request of the REST API, one a line, or FILE is the JSON of a batch. It
-    needs a server. Questions without an answer do not stop the others. The exit code is then 1.
+    FILE has one query path per line, or is the JSON of a batch. A query path is the path of a GET request of
+    the REST API. The command needs a server. Questions without an answer do not stop the others. The exit
+    code is then 1.
     """
     listed = _read(file)
     with target.open() as client:

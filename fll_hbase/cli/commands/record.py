@@ -80,9 +80,9 @@ def record(
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
-    A file contains one JSON document, OpenLineage event or DataHub proposal, one a line (NDJSON), or an array
-    of them, gzipped or not. With --sql it is a script, with --pipeline a pipeline config, which is recorded
-    as one run.
+    A file contains one JSON document, OpenLineage event or DataHub proposal, one per line (NDJSON), or an
+    array of them, gzipped or not. With --sql it is a script, with --pipeline a pipeline config, which is
+    recorded as one run.
     A document that is refused is reported with its line and its errors, and the others are recorded. One
     whose run id another program recorded is refused, and that program is named.
     Recording a file again is safe. With --dry-run each document is read alone, as if those before it were not

@@ -33,7 +33,7 @@ def replay(*, directory: Path, take_over: bool, target: Target) -> None:
     """Record the documents of the spool DIR, and remove each once it is acknowledged.
 
     Recorders write to a spool what they cannot send. A document that is refused is reported with every error
-    and renamed to `….refused`. Interrupted, it can be run again; runs are stored once.
+    and renamed to `….refused`. After an interruption, run the same command again; runs are stored once.
     """
     settings = config.from_environment(store=target.store)
     limits = SpoolLimits(settings.spool_files_max, settings.spool_bytes_max)

@@ -154,7 +154,7 @@ def _print_all(query: Retention, stamp: Stamp, target: Target, output_format: st
     if output_format == JSON:
         print_json({"reports": [to_builtins(answer.body) for answer in answers]})
     elif not documents:
-        click.echo("There is no policy; `fll policy set` puts one.")
+        click.echo("There is no policy; `fll policy set` sets one.")
     elif output_format == HTML:
         print_text(html_report.to_html(*documents))
     else:

@@ -33,10 +33,10 @@ def retention(*, rules: RetentionPolicy, dry_run: bool, store: str | None, outpu
     """Delete runs that started before their cut-off, then collect rows that no run references.
 
     The rules, options and numbers are the same as for `fll spark retention`, whose help shows a policy. This
-    command needs no Spark. Its memory grows with the cells that runs refer to, so it suits stores of up to
-    some million runs. Cut-offs come from --before or --policy, and from requests (DELETE /v3/lineage).
-    Without any of them, only unreferenced rows are collected. Rows written within the grace period (one hour)
-    always stay, so the command is safe while writers run.
+    command needs no Spark, but enough memory for what the runs refer to: use it for up to a few million runs.
+    Cut-offs come from --before or --policy, and from requests (DELETE /v3/lineage). Without any of them, only
+    unreferenced rows are collected. Rows written within the grace period (one hour) always stay, so the
+    command is safe while writers run.
     """
     settings = config.from_environment(store=store)
     check_grace(settings)

@@ -34,7 +34,7 @@ Examples:
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @click.option("--end", metavar="TIME", default="now", show_default=True, help="End of its ninety days.")
 @zone_option
-@click.option("--json", "as_json", is_flag=True, help="Print its documents, one a line; load nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print its documents, one per line; load nothing.")
 @click.option(
     "--if-empty",
     is_flag=True,

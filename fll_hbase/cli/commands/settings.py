@@ -30,7 +30,7 @@ Examples:
 def config(*, changed: bool, target: Target, output_format: str) -> None:
     """Show every setting in effect, and whether it comes from an option, the environment or a default.
 
-    Secrets are not shown, nor users and passwords of URLs. A value that is not usable is reported, with exit
+    Secrets, and users and passwords in URLs, are not shown. A value that is not usable is reported, with exit
     code 2.
     """
     listed = explain(options=vars(target))

@@ -74,11 +74,12 @@ Examples:
 )
 @format_options(TABLE, JSON, listed=False)
 def copy(*, source: str, target: str, passes: int, update: bool, output_format: str) -> None:
-    """Copy all rows of a store into another one, of any engine, beside writers of the source.
+    """Copy all rows of a store into another one, of any engine, while writers of the source run.
 
     Each pass reads both stores as a whole and puts what differs. The copy is complete when a pass finds no
     difference; the exit code is 1 if the last one still did, because the source was written meanwhile.
-    After an interruption the same command goes on. Nobody else may write to the copy before it is complete.
+    After an interruption, run the same command again. Nobody else may write to the copy before it is
+    complete.
     """
     settings = config.from_environment()
     origin = canonical_url(source)
@@ -100,7 +101,7 @@ def copy(*, source: str, target: str, passes: int, update: bool, output_format: 
     if not report.is_complete:
         print_err(
             f"fll: not complete: the last of {report.passes} passes found what was written meanwhile. The"
-            " copy can be read; end the writers of the source, and give the same command again."
+            " copy can be read; end the writers of the source, and run the same command again."
         )
         click.get_current_context().exit(FAILURE)
 
@@ -119,9 +120,9 @@ Examples:
     "--damaged", is_flag=True, help="Also copy damaged pages, to rescue the rest. Check the copy afterwards."
 )
 def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> None:
-    """Copy the file of a SQLite store, as it is now, to PATH, beside running readers and writers.
+    """Copy the file of a SQLite store, as it is now, to PATH, while readers and writers run.
 
-    PATH appears when it is complete. A table of HBase has snapshots (docs/operate/backup.md).
+    PATH appears when it is complete. An HBase table has snapshots (docs/operate/backup.md).
     """
     settings = config.from_environment(store=url)
     with progress_bar(None) as bar:
@@ -150,7 +151,7 @@ def migrate(*, url: str | None, output_format: str) -> None:
     End all servers, jobs and other writers of the earlier release first: this release would not find what
     they record later. Servers and jobs of this release refuse the store until the command has ended.
 
-    The command reads all runs once, and deletes nothing. After an interruption, give the same command again.
+    The command reads all runs once, and deletes nothing. After an interruption, run the same command again.
     It does no harm to a store that is empty or already migrated.
     """
     settings = config.from_environment(store=url)

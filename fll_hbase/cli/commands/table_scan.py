@@ -66,9 +66,8 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
         # Decode each row at once, because rows may have megabytes, unlike their views.
         views = [view_row(key, row) for key, row in islice(rows, limit)]
         following = views[-1].key if next(rows, None) is not None else ""
-    more = (
-        [escape_control(f"fll: {limit} rows of more; go on with --after '{following}'")] if following else []
-    )
+    advice = f"fll: {limit} rows of more; continue with --after '{following}'"
+    more = [escape_control(advice)] if following else []
     if output_format == JSON:
         body: dict[str, Any] = {"rows": [row_json(view) for view in views]}
         print_json(body | ({"after": following} if following else {}))

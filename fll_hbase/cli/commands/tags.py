@@ -44,13 +44,13 @@ Examples:
 """,
 )
 def tag() -> None:
-    """Put, remove and list tags of fields, such as PII."""
+    """Set, remove and list tags of fields, such as PII."""
 
 
 @tag.command("set")
 @field_arguments
 @click.argument("tag_name", metavar="TAG", type=TAG)
-@click.option("--by", metavar="WHO", default="", help="The person or program that puts the tag.")
+@click.option("--by", metavar="WHO", default="", help="The person or program that sets the tag.")
 @_description
 @zone_option
 @target_options
@@ -66,7 +66,7 @@ def set_tag(
     target: Target,
     output_format: str,
 ) -> None:
-    """Give FIELD the tag TAG; the same again keeps its time."""
+    """Give FIELD the tag TAG; setting it again keeps its time."""
     zone = current_zone().key
     with target.open() as client:
         answer = client.put_tag(namespace, name, field, tag_name, by=by, description=description)
@@ -144,7 +144,7 @@ Examples:
 """,
 )
 def policy() -> None:
-    """Put, remove and list policies: how long data, and what is derived from it, may live."""
+    """Set, remove and list policies: how long data, and what is derived from it, may live."""
 
 
 @policy.command("set")
@@ -153,7 +153,7 @@ def policy() -> None:
     "--max-age",
     metavar="AGE",
     required=True,
-    help="Greatest age, such as 90d; units s m h d w mo y.",
+    help="Maximum age, such as 90d; units s m h d w mo y.",
 )
 @click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="For all fields with TAG.")
 @click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
@@ -173,7 +173,7 @@ def set_policy(
     target: Target,
     output_format: str,
 ) -> None:
-    """Put a policy for the fields with a tag, or for one field; `fll report retention` says what it finds."""
+    """Set a policy for the fields with a tag, or for one field; `fll report retention` says what it finds."""
     if (tag_name is None) is (field_text is None):
         raise click.UsageError("Give either --tag or --field.", click.get_current_context())
     zone = current_zone().key

@@ -42,8 +42,8 @@ Examples:
 """,
 )
 @click.option("--since", metavar="TIME", default="now-1h", show_default=True, help="The earliest arrival.")
-@click.option("--outcome", type=WordChoice(_OUTCOMES), default=None, help="Only documents with it.")
-@click.option("--follow", is_flag=True, help="Go on with those that arrive, until interrupted.")
+@click.option("--outcome", type=WordChoice(_OUTCOMES), default=None, help="Only documents with this outcome.")
+@click.option("--follow", is_flag=True, help="Keep printing new documents until interrupted.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each document.")
 @zone_option
 @target_options
@@ -55,11 +55,11 @@ def watch(
     as_json: bool,
     target: Target,
 ) -> None:
-    """Show what arrived lately: from whom, accepted, with warnings, or refused and why; the oldest first.
+    """Show recent documents: from whom, accepted, with warnings, or refused and why; the oldest first.
 
-    For accepted documents of the newest 100 runs, the command also shows the datasets that the run wrote and
-    read, with their columns as recorded by now. It needs a server, which keeps the last documents of each of
-    its processes.
+    For each accepted document, show the datasets that its run wrote and read, with their columns as now
+    recorded (newest 100 runs). The command needs a server, which keeps the last documents of each of its
+    processes.
     """
     query = Events(since=resolve_option("since", since), outcome=outcome or "", limit=LIMIT)
     with target.open() as client:

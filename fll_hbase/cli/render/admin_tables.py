@@ -30,7 +30,7 @@ def tags_table(rows: Sequence[Row], zone: str) -> RenderableType:
 def policies_table(policies: Sequence[Row], zone: str) -> RenderableType:
     """Render policies with what they apply to, or a hint without policies."""
     if not policies:
-        return Text("No policies; `fll policy set POLICY --max-age 90d --tag TAG` puts one.")
+        return Text("No policies; `fll policy set POLICY --max-age 90d --tag TAG` sets one.")
     columns: dict[str | Column, Cell] = {
         "policy": member("name"),
         "greatest age": member("maxAge"),

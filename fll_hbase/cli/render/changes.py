@@ -41,7 +41,7 @@ def diff_table(
 ) -> RenderableType:
     """Render what only the window has (+) and what only the base window has (-).
 
-    For a dataset, this is rendered for each field that is produced in another way.
+    For a dataset, this is rendered for each field that is produced differently.
     """
     windows = f"{describe_window(window)} compared with {describe_window(base)}"
     if isinstance(body, DiffAnswer):

@@ -85,4 +85,4 @@ def _row(edge: ReachEdge, hops: dict[str, int], zone: str) -> _Row:
 
 def _unknown(relation: UnknownRelation) -> Text:
     """Return the line of a relation between datasets whose fields are unknown."""
-    return Text(escape_control(f"{relation.source} leads to {relation.destination}: fields not known"))
+    return Text(escape_control(f"{relation.source} leads to {relation.destination}: fields unknown"))

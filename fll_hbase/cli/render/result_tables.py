@@ -179,7 +179,8 @@ def search_table(hits: Sequence[Row], text: str) -> RenderableType:
 def empty_message(window: WindowText, note: str = "") -> Text:
     """Return the message for a window without lineage, including the `note` if it is not empty."""
     return Text(
-        f"Nothing from {describe_window(window)}; {note}{note and '; '}--start and --end ask another window."
+        f"Nothing from {describe_window(window)}; {note}{note and '; '}use --start and --end for another"
+        " window."
     )
 
 
@@ -207,7 +208,7 @@ def _pair_heading(cells: Sequence[str]) -> str:
 def _field_pairs(entry: LineageEntry) -> Iterator[tuple[str, str, str]]:
     """Yield source field, destination field and the influence, which is empty for a direct dependency."""
     if entry.has_no_fields:
-        yield "?", "?", "fields not known"
+        yield "?", "?", "fields unknown"
     for pair in entry.fieldmap:
         influence = "" if pair.influence == "direct" else pair.influence
         yield pair.source or "", pair.destination or "", influence + (", on every row" if pair.scope else "")

@@ -261,7 +261,7 @@ def _consumption(_: Consumption, body: ConsumptionAnswer) -> DrawnGraph:
     graph = _report(body.field, body.derived or (), backward=False)
     _add_unknown(graph, body.unknown or ())
     if body.derived is None:
-        graph.notes.append("A later page has runs alone; the first page has the fields.")
+        graph.notes.append("Later pages contain only runs; the first contains the fields.")
     return graph
 
 

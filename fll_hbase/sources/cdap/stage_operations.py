@@ -200,7 +200,7 @@ def _read_mutation(part: Part) -> StageOperation | None:
     if mutation == DELETE and (outputs or not inputs):
         part.error("a delete has an input field and no output field")
     if not outputs and mutation != DELETE:
-        part.warning(f"{mutation!r} names no output field; nothing is recorded of it")
+        part.warning(f"{mutation!r} names no output field; nothing is recorded for it")
         return None
     return StageOperation(
         Kind.TRANSFORM,

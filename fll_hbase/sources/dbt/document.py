@@ -92,9 +92,7 @@ def _dataset_namespace(top: Part, adapter: str, namespace: str) -> str:
     if given or adapter in FIXED_NAMESPACES:
         return given or FIXED_NAMESPACES[adapter]
     example = f"{adapter or 'postgres'}://host:port"
-    detail = (
-        f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {example}"
-    )
+    detail = f"missing: datasets are in namespace {namespace!r}; OpenLineage uses one such as {example}"
     top.warning(detail, DATASET_NAMESPACE)
     return namespace
 

@@ -166,8 +166,8 @@ def _explain(error: Exception, checkpoint: str) -> Exception:
     if CONCURRENT not in str(error):
         return error
     return ConfigurationError(
-        f"another stream is using the checkpoint {checkpoint!r}, and has recorded the same batch: end one of"
-        " them, and start this one again if it is to go on; no line is lost"
+        f"another stream is using the checkpoint {checkpoint!r}, and has recorded the same batch: stop one"
+        " of them; restart this one if it should continue; no line is lost"
     )
 
 

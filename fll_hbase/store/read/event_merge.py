@@ -244,7 +244,7 @@ def _events(run: RunKey, row: Row) -> list[RunEvent]:
     with in_row(layout.run_row(*run)):
         events = run_rows.decode_events(row)
         if not events:
-            raise CorruptRow("its commit record is of events, but it has none")
+            raise CorruptRow("its commit record is for events, but the run has none")
         return events
 
 

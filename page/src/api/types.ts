@@ -16,7 +16,7 @@ export interface components {
             time: number;
             /** @enum {string} */
             outcome: "recorded" | "replaced" | "repeated" | "refused";
-            /** @description As in this document; the path where none serves it */
+            /** @description As in this document; the path itself if no route serves it */
             route: string;
             /** @description The principal, with authentication */
             sender?: string;
@@ -192,7 +192,7 @@ export interface components {
             to: string;
             operation: string;
             operations?: string[];
-            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            /** @description With `failed=true`: true if only failed and aborted runs have it */
             failed?: boolean;
             /** @enum {string} */
             influence?: "direct" | "indirect";
@@ -351,9 +351,9 @@ export interface components {
             name: string;
             field: string;
             tag: string;
-            /** @description When it was put, in milliseconds since 1970 */
+            /** @description When it was set, in milliseconds since 1970 */
             at: number;
-            /** @description The person or program that puts it */
+            /** @description The person or program that sets it */
             by?: string;
             description?: string;
             warnings?: components["schemas"]["Fault"][];
@@ -364,7 +364,7 @@ export interface components {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
             retainedFrom?: number;
             tags: components["schemas"]["FieldTag"][];
-            /** @description False if the principal may not put and remove tags, absent otherwise */
+            /** @description False if the principal may not set and remove tags, absent otherwise */
             changeable?: boolean;
             truncated?: boolean;
             truncatedBy?: string[];
@@ -458,7 +458,7 @@ export interface components {
             label: string;
             /** @description Name of the operation */
             origin: string;
-            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            /** @description With `failed=true`: true if only failed and aborted runs have it */
             failed?: boolean;
             type?: string;
             sourceEndPoint?: components["schemas"]["EndPoint"];
@@ -507,7 +507,7 @@ export interface components {
             description: string;
             /** @enum {string} */
             type: "READ" | "TRANSFORM" | "WRITE";
-            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            /** @description With `failed=true`: true if only failed and aborted runs have it */
             failed?: boolean;
             endPoint?: components["schemas"]["EndPoint"];
         };
@@ -518,7 +518,7 @@ export interface components {
             influence?: "direct" | "indirect";
             /** @enum {string} */
             scope?: "dataset";
-            /** @description With `failed=true`: true if failed and aborted runs alone have it */
+            /** @description With `failed=true`: true if only failed and aborted runs have it */
             failed?: boolean;
         };
         ParamsOf: {
@@ -858,7 +858,7 @@ export interface components {
             name: string;
             /** @description A whole number and a unit: s, m, h, d, w, mo (months of the calendar) or y */
             maxAge: string;
-            /** @description When it was put, in milliseconds since 1970 */
+            /** @description When it was set, in milliseconds since 1970 */
             at: number;
             tag?: string;
             field?: components["schemas"]["PolicyField"];
@@ -1174,9 +1174,9 @@ export interface components {
             name: string;
             field: string;
             tag: string;
-            /** @description When it was put, in milliseconds since 1970 */
+            /** @description When it was set, in milliseconds since 1970 */
             at: number;
-            /** @description The person or program that puts it */
+            /** @description The person or program that sets it */
             by?: string;
             description?: string;
             warnings?: components["schemas"]["Fault"][];

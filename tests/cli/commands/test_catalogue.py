@@ -153,7 +153,8 @@ def test_an_empty_answer_says_when_there_was_something(
     output = printed(*command, "bank/DailyTransactions", "--window", "2020-01", *target)
     assert output == (
         "Nothing from 2020-01-01 00:00:00 to 2020-02-01 00:00:00 UTC; the last run of"
-        " bank/DailyTransactions started 2025-10-09 08:25:13.036 UTC; --start and --end ask another window.\n"
+        " bank/DailyTransactions started 2025-10-09 08:25:13.036 UTC; use --start and --end for another"
+        " window.\n"
     )
 
 

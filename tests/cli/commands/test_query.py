@@ -41,7 +41,7 @@ def test_fields_that_are_not_known_are_reported_as_such(tmp_path: Any) -> None:
     ]
     url = f"sqlite:///{tmp_path}/store.db"
     assert fll("record", "-", "--store", url, stdin=json.dumps(payload).encode()).exit_code == 0
-    assert "fields not known" in printed("lineage", "shop", "a", "--store", url)
+    assert "fields unknown" in printed("lineage", "shop", "a", "--store", url)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_an_empty_window_is_reported_with_what_to_do(sampled: str, question: tup
     output = printed(*question, "--start", "5", "--end", "5", "--store", sampled)
     second = "1970-01-01 00:00:05"
     last = "the last run of bank/DailyTransactions started 2025-10-09 08:25:13.036 UTC"
-    expected = f"Nothing from {second} to {second} UTC; {last}; --start and --end ask another window.\n"
+    expected = f"Nothing from {second} to {second} UTC; {last}; use --start and --end for another window.\n"
     assert output == expected
 
 

@@ -79,5 +79,5 @@ def test_a_policy_or_all(governed: tuple[str, str], sampled: str) -> None:
     screen, all_rows = (printed("report", "retention", "gdpr", *more, *governed) for more in ((), ("--all",)))
     assert screen == all_rows
     assert printed("report", "retention", "--all", "--store", sampled) == (
-        "There is no policy; `fll policy set` puts one.\n"
+        "There is no policy; `fll policy set` sets one.\n"
     )

@@ -44,7 +44,7 @@ def test_a_copy_that_needs_more_passes_fails(recent: str, tmp_path: Path) -> Non
     result = fll("store", "copy", "--from", recent, "--to", url, "--passes", "1")
     assert result.exit_code == 1
     assert "not complete after 1 passes" in result.stdout
-    assert "give the same command again" in result.stderr
+    assert "run the same command again" in result.stderr
     assert "complete it with `fll store copy`" in complaint(
         "store", "copy", "--from", url, "--to", "sqlite:///other.db", code=2
     )

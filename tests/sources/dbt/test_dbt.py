@@ -409,12 +409,12 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
         (
             "manifest/nodes/model.p.a/depends_on",
             {"nodes": ["model.p.b"]},
-            "manifest.nodes: some depend on one another in a circle",
+            "manifest.nodes: some depend on one another in a cycle",
         ),
         (
             "manifest/nodes/model.p.a/depends_on",
             {"nodes": ["model.p.a"]},
-            "manifest.nodes: some depend on one another in a circle",
+            "manifest.nodes: some depend on one another in a cycle",
         ),
         ("catalog/nodes", [1], "catalog.nodes: must be an object"),
         (

@@ -19,7 +19,7 @@ Examples:
 """,
 )
 def capture() -> None:
-    """Record the field lineage of PySpark jobs, without a change of their code.
+    """Record the field lineage of PySpark jobs, without changing their code.
 
     Needs PySpark, which is the extra `spark`, in the Python of the jobs. See docs/record/spark.md.
     """

@@ -34,8 +34,8 @@ Example:
 def send(*, directory: Path | None, server: str | None) -> None:
     """Record the plans of applications that ended before their lineage was recorded.
 
-    SPOOL is by default FLL_CAPTURE_SPOOL, else the default directory. Plans of applications that run are left
-    to them. Interrupted, it can be run again; runs are stored once.
+    SPOOL is by default FLL_CAPTURE_SPOOL, else the default directory. Plans of applications that are still
+    running are left to them. After an interruption, run the same command again; runs are stored once.
     """
     settings = config.from_environment()
     path = directory or Path(settings.capture_spool or default_spool())

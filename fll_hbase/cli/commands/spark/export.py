@@ -81,7 +81,8 @@ def export(
 ) -> None:
     """Write runs, edges between fields and the catalogue to folders of OUT, any path that Spark writes.
 
-    Parquet is partitioned by day. OpenLineage is one event a line; recorded again it gives the same answers.
+    Parquet is partitioned by day. OpenLineage is one event per line; recorded again, it gives the same
+    answers.
     """
     bounds = {"--start": start != "0", "--end": end, "--namespace": namespace}
     _check_options(file_format, state, {**bounds, "--distinct": distinct, "--overwrite": overwrite})

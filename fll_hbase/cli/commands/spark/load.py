@@ -60,9 +60,9 @@ def load(
 ) -> None:
     """Record every line of INPUT: documents, OpenLineage events and DataHub proposals, detected line by line.
 
-    INPUT is any path that Spark reads: files, folders with those below them, patterns; gzip, zstd. A line
-    that is rejected is written to DIR with its file, its number and every error, and the others are recorded,
-    so is one whose run id another program recorded.
+    INPUT is any path that Spark reads: files, folders (with subfolders) or patterns, also compressed with
+    gzip or zstd. A line that is rejected, including one whose run id another program recorded, is written to
+    DIR with its file, its number and every error; the others are recorded.
     Loading again is safe, however an earlier load ended. The exit code is 0 if all lines were recorded, 3 if
     some were rejected, 1 if the load failed or more were rejected than allowed.
     """

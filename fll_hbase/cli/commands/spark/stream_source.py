@@ -36,19 +36,19 @@ _OPTIONS = (
         "--files-max",
         metavar="N",
         type=click.IntRange(min=1),
-        help="Maximum files of a batch (default: 100).",
+        help="Maximum files per batch (default: 100).",
     ),
     click.option(
         "--offsets-max",
         metavar="N",
         type=click.IntRange(min=1),
-        help="Maximum messages of a batch (default: 100,000).",
+        help="Maximum messages per batch (default: 100,000).",
     ),
     click.option(
         "--topic-pattern",
         metavar="REGEX",
         default="",
-        help="Read all topics with matching names, also new ones.",
+        help="Read all topics with matching names, including new ones.",
     ),
     click.option(
         "--starting",
@@ -65,7 +65,7 @@ _OPTIONS = (
     click.option(
         "--value-format",
         type=click.Choice(FORMATS),
-        help="Format of messages. Required for topics of a schema registry.",
+        help="Format of messages. Required for topics that use a schema registry.",
     ),
     click.option(
         "--option",
@@ -78,7 +78,7 @@ _OPTIONS = (
     click.option(
         "--dead-letter",
         metavar="URL",
-        help="Kafka topic that rejected lines are sent to, beside the directory.",
+        help="Kafka topic that rejected lines are sent to, in addition to the directory.",
     ),
     click.option(
         "--package",
