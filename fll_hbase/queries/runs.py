@@ -92,6 +92,13 @@ class RunsAnswer(WindowBody, frozen=True, kw_only=True):
     """A page of the runs of a dataset."""
 
     runs: tuple[ListedRun, ...]
+    runs_with_unknown_columns: Annotated[
+        int,
+        msgspec.Meta(
+            description="Runs between those of this page that used the dataset without reporting whether they"
+            " used the `field`; left out if there are none"
+        ),
+    ] = 0
 
 
 class NamespaceRunsAnswer(WindowBody, frozen=True, kw_only=True):
@@ -152,6 +159,9 @@ class ProgramRuns(RunFilter, Windowed, Paged, Query[BodyT]):
 class Runs(DatasetRuns[RunsAnswer]):
     """List the runs of the window that read or wrote a dataset, including failed and aborted ones.
 
+    With `field`, `runsWithUnknownColumns` counts runs that used the dataset, but do not report whether they
+    used the field. They are not listed.
+
     >>> page = client.runs("bank", "DailyTransactions", program="print", limit=2)
     >>> next_page = client.runs("bank", "DailyTransactions", limit=2, **page.next_page)
     >>> [run.program for run in next_page.body.runs]
@@ -169,7 +179,8 @@ class Runs(DatasetRuns[RunsAnswer]):
         page = self.read_page(store, window)
         runs = tuple(listed_run(run, now_ms=now_ms) for run in page.runs)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
-        return Answer(RunsAnswer(runs=runs), window, retained_from_ms, cursor=next_cursor(page))
+        body = RunsAnswer(runs=runs, runs_with_unknown_columns=sum(page.unknown_columns))
+        return Answer(body, window, retained_from_ms, cursor=next_cursor(page))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -251,12 +251,15 @@ class RunsPage:
     """Runs newest first, and their keys; `next_after` is the `start_after` of the next page, if there is one.
 
     `truncated_by` has the limits that left other runs out of this page and of all further ones.
+    `unknown_columns` counts, before each run and at the end, the runs that are not listed because it is
+    unknown whether they used the field.
     """
 
     runs: tuple[ListedRun, ...]
     keys: tuple[RunKey, ...]
     next_after: bytes
     truncated_by: tuple[str, ...] = ()
+    unknown_columns: tuple[int, ...] = ()
 
 
 class ProgramDay(NamedTuple):
@@ -295,11 +298,14 @@ class Programs:
     """Programs, that of the newest run first, then those with failed runs alone, if these are listed.
 
     `failed_only` counts the latter in any case. `truncated_by` has the limits that cut them.
+    `unknown_columns` are the programs of runs that used the dataset, but do not say whether they used the
+    field; those with failed runs alone are listed, too.
     """
 
     programs: tuple[ProgramUsage, ...]
     failed_only: int
     truncated_by: tuple[str, ...]
+    unknown_columns: tuple[ProgramUsage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,80 @@ class TestProvenance:
         assert [item["runs"] for item in body["stretches"]] == [1]
 
 
+def event(job: str, number: int, **more: Any) -> Json:
+    """An OpenLineage event of a run that read and wrote nothing."""
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": f"2015-09-22T0{number}:00:00Z",
+        "producer": "p",
+        "schemaURL": "s",
+        "run": {"runId": f"0187c3b8-5f0a-7d1e-9c3f-00000000000{number}"},
+        "job": {"namespace": "ns1", "name": job},
+        **more,
+    }
+
+
+class TestUnknownColumns:
+    """Programs whose runs used the dataset, and do not report whether they used the field."""
+
+    RAW = ({"namespace": "ns1", "name": "raw"},)
+
+    def record(self, client: FlaskClient, *events: Json) -> None:
+        for item in events:
+            assert client.post("/api/v1/lineage", json=item).status_code == 201
+
+    def test_readers_are_in_all_parts_of_the_report(self, uid: FlaskClient) -> None:
+        self.record(uid, event("peek", 1, inputs=self.RAW), event("peek2", 2, inputs=self.RAW))
+        body = report(uid, "consumption")
+        assert [item["program"] for item in body["programs"]] == ["load", "lose"]
+        assert [item["program"] for item in body["programsWithUnknownColumns"]] == ["peek2", "peek"]
+        assert (
+            "2 programs may have read it: 2 runs read the dataset without reporting all columns."
+            in body["verdict"]
+        )
+        sheet = self.text(uid, "consumption", "text/csv", part="programs")
+        rows = list(csv.DictReader(io.StringIO(sheet)))
+        assert [(row["program"], row["columns"]) for row in rows] == [
+            ("load", ""),
+            ("lose", ""),
+            ("peek2", "unknown"),
+            ("peek", "unknown"),
+        ]
+        assert "Programs that may have read it: 2" in self.text(uid, "consumption", "text/html")
+
+    def test_a_report_without_a_known_reader_does_not_say_that_no_run_read_it(
+        self, client: FlaskClient
+    ) -> None:
+        record_new(client, copying("older", "raw", "UID", run=run(0)))
+        assert report(client, "consumption")["verdict"] == "No run of the window read it."
+        self.record(client, event("peek", 1, inputs=self.RAW))
+        assert report(client, "consumption")["verdict"] == (
+            "No run of the window is known to have read it. 1 program may have read it: 1 run read the"
+            " dataset without reporting all columns."
+        )
+        assert "programsWithUnknownColumns" not in report(client, "provenance")
+
+    def test_a_reader_that_writes_another_dataset_is_named_too(self, uid: FlaskClient) -> None:
+        self.record(uid, event("export", 1, inputs=self.RAW, outputs=[{"namespace": "ns1", "name": "file"}]))
+        body = report(uid, "consumption")
+        assert [item["program"] for item in body["programsWithUnknownColumns"]] == ["export"]
+        assert [item["destination"]["name"] for item in body["unknown"]] == ["file"]
+
+    def test_writers_without_columns_or_inputs(self, uid: FlaskClient) -> None:
+        self.record(uid, event("fill", 1, outputs=self.RAW))
+        body = report(uid, "provenance")
+        assert body["verdict"] == (
+            "No run of the window is known to have written it. 1 program may have written it: 1 run wrote the"
+            " dataset without reporting all columns."
+        )
+        assert "Programs that may have written it: 1" in self.text(uid, "provenance", "text/html")
+
+    @staticmethod
+    def text(client: FlaskClient, kind: str, media_type: str, **params: object) -> str:
+        query = {**ALL, **SUBJECT, **params}
+        return client.get(f"/v3/reports/{kind}", query_string=query, headers={"Accept": media_type}).text
+
+
 class TestHow:
     """How a field was made: in the words of its operations, all distinct ways, a copy never hidden."""
 
