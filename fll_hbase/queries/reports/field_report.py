@@ -183,10 +183,11 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         subject = subject_field(store, self.dataset_field, reached.tags, reached.truncated_by)
         truncated_by = tuple(sorted(reached.truncated_by | {*readers.truncated_by}))
         derived = reached.listed(reached.reach.paths.keys() - {self.dataset_field})
+        failed_only = self._failed_only(store, window, reached.reach)
         body = msgspec.structs.replace(
             body,
             field=subject,
-            verdict=consumption_verdict(readers, derived, reached.unknown, with_failed=self.failed),
+            verdict=consumption_verdict(readers, derived, reached.unknown, failed_only=failed_only),
             programs=readers.programs,
             programs_with_unknown_columns=readers.programs_with_unknown_columns,
             failed_only=readers.failed_only,
@@ -197,6 +198,18 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
             truncated_by=truncated_by,
         )
         return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
+
+    def _failed_only(self, store: LineageStore, window: Window, reach: Reach) -> int | None:
+        """Return how many fields failed runs alone made, which `reach` lacks; None if a limit cut either."""
+        if self.failed:
+            return 0
+        query = ReachQuery(
+            self.dataset_field, window, Direction.FORWARD, causal=self.causal, failed=True, counts=False
+        )
+        with_failed = store.reach(query)
+        if reach.truncated_by or with_failed.truncated_by:
+            return None
+        return len(with_failed.paths.keys() - reach.paths.keys())
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return what the answer reads first: windows of the dataset as source. Reads nothing itself."""

@@ -19,11 +19,11 @@ def consumption_verdict(
     derived: Sequence[ReachedField],
     unknown: Collection[UnknownRelation],
     *,
-    with_failed: bool,
+    failed_only: int | None,
 ) -> str:
     """Return how many programs read a field, what is made of it, and of what that is not known.
 
-    `with_failed` is whether the fields are also those that failed runs made.
+    `failed_only` is how many fields are left out because failed runs alone made them, None if unknown.
     """
     programs = readers.programs
     failed = sum(program.failed for program in programs)
@@ -47,8 +47,11 @@ def consumption_verdict(
     elif programs:
         sentences.append("No field is known that was made of it.")
     sentences += _not_in_order(derived)
-    if failed and not with_failed:
-        sentences.append("Results of failed runs are left out.")
+    if failed_only is None:
+        sentences.append("Fields that failed runs alone made, if there are any, are left out.")
+    elif failed_only:
+        are = "is" if failed_only == 1 else "are"
+        sentences.append(f"{count_text(failed_only, 'field')} that failed runs alone made {are} left out.")
     ends = {str(relation.destination) for relation in unknown}
     if ends:
         sentences.append(
@@ -82,7 +85,7 @@ def provenance_verdict(
     others = _unknown_columns(writers, "written")
     if not ways:
         wrote = "is known to have written" if others else "wrote"
-        return " ".join([f"No run of the window {wrote} it.", *others])
+        return " ".join([_failed_writers(writers) or f"No run of the window {wrote} it.", *others])
     ways_text = f"The field was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
     ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream]), *others])
     ordered = [field for field in sources if field.in_order]
@@ -98,6 +101,13 @@ def provenance_verdict(
     if cut:
         return f"No source was found before a limit cut the search. {ways_text}"
     return f"The field has no source: operations generate it. {ways_text}"
+
+
+def _failed_writers(writers: ProgramsAnswer) -> str:
+    """Return a sentence about a field that failed runs alone wrote, which are left out; "" without any."""
+    failed = sum(program.failed for program in writers.programs)
+    are = "is" if failed == 1 else "are"
+    return f"Only failed runs wrote it: {count_text(failed, 'run')}, which {are} left out." if failed else ""
 
 
 def _unknown_columns(answer: ProgramsAnswer, verb: str) -> list[str]:

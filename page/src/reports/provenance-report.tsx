@@ -56,7 +56,7 @@ export function ProvenanceReport(props: FieldReportProps) {
             hasPage
             setWhole={setWhole}
           />
-          {answer.body.stretches.length + (answer.body.programsWithUnknownColumns ?? []).length === 0 ? (
+          {answer.body.programs.length + (answer.body.programsWithUnknownColumns ?? []).length === 0 ? (
             <EmptyWindow state={state} what="No run wrote this field" />
           ) : (
             <p class="report-summary">{answer.body.verdict}</p>

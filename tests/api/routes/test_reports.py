@@ -16,6 +16,7 @@ from api.app import create_app
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient
 from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
 from tests.support.lineage_documents import RUN, Json, copying
 
@@ -292,11 +293,24 @@ class TestVerdict:
         assert report(uid, "consumption")["verdict"] == (
             "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
             " 2 fields are made of its value (2 of them copies), 0 only shaped by it."
-            " Results of failed runs are left out."
+            " 1 field that failed runs alone made is left out."
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
         assert verdict == "The field has 1 true source in ns1/raw. The field was made in 1 way, by 1 run."
         assert report(uid, "consumption", endpoint="bills")["verdict"] == "No run of the window read it."
+
+    def test_fields_of_failed_runs_alone_are_counted(self, uid: FlaskClient) -> None:
+        lost = report(uid, "provenance", endpoint="lost")
+        assert lost["verdict"] == "Only failed runs wrote it: 1 run, which is left out."
+        record_new(uid, copying("bills", "late", "UID", run=run(3, state="FAIL")))
+        assert "2 fields that failed runs alone made are left out." in report(uid, "consumption")["verdict"]
+        assert "left out" not in report(uid, "consumption", failed="true")["verdict"]
+
+    def test_behind_a_limit_their_number_is_not_known(self, make_client: MakeClient) -> None:
+        client = make_client(Settings(connections_max=1))
+        record_new(client, *(copying("raw", name, "UID", run=run(0, run=name)) for name in "abc"))
+        verdict = report(client, "consumption")["verdict"]
+        assert verdict.endswith("Fields that failed runs alone made, if there are any, are left out.")
 
     def test_a_generated_field_has_no_source(self, client: FlaskClient) -> None:
         document = hashing("raw", "orders", "UID", run=run(0))
