@@ -84,10 +84,14 @@ def _write(output: Path, command: Callable[[], None]) -> None:
     click.echo(f"Wrote {output}.", err=True)
 
 
-def report_stamp(target: Target, window: WindowText) -> Stamp:
-    """Return when a report is made, by whom, from where, and the zone of its times."""
+def report_stamp(target: Target, window: WindowText, principal: str = "") -> Stamp:
+    """Return when a report is made, by whom, from where, and the zone of its times.
+
+    `principal` is who the server says asked; then the operating-system user stands behind it.
+    """
     store = f"{target.url}, fll_hbase {VERSION}"
-    return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
+    by = f"{principal} (operating-system user {_user()})" if principal else _user()
+    return Stamp(now_ms(), by=by, store=store, zone=window.zone)
 
 
 def _user() -> str:

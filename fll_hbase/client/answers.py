@@ -25,13 +25,15 @@ class TypedAnswer(Generic[BodyT]):
 
     `incomplete` says why the answer is truncated, and is "" if it is complete. `retained_from_ms` is the
     retention horizon of the dataset, in milliseconds since 1970, if the window begins before it. `next_page`
-    has the parameters of the next page, none on the last page and for answers without pages.
+    has the parameters of the next page, none on the last page and for answers without pages. `principal` is
+    the name for which a server made a report, "" if it knows none.
     """
 
     body: BodyT
     incomplete: str = ""
     retained_from_ms: int | None = None
     next_page: Mapping[str, Any] = field(default_factory=dict)
+    principal: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
