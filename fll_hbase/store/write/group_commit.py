@@ -96,7 +96,6 @@ class GroupCommit:
             return
         with self._queue_lock:
             group, self._queue = self._queue[:GROUP_RUNS_MAX], self._queue[GROUP_RUNS_MAX:]
-        metrics.GROUP_RUNS.observe(len(group))
         try:
             for member, result in zip(group, self._results(group), strict=True):
                 member.finish(result)
@@ -109,7 +108,7 @@ class GroupCommit:
     def _results(self, group: Sequence[_CommitRequest]) -> list[CommitResult | LineageError]:
         """Return one result each; an error of the input is returned only to the run that has it."""
         try:
-            return self._record([request.run for request in group])
+            results = self._record([request.run for request in group])
         except StoreUnavailable as error:
             # One exception per thread: raising a shared one would mix their tracebacks.
             return [type(error)(str(error)) for _ in group]
@@ -118,6 +117,9 @@ class GroupCommit:
                 return [error]
             # The error does not name its run. Commits are idempotent, so each run is committed again alone.
             return [result for request in group for result in self._results([request])]
+        if committed := sum(isinstance(result, CommitResult) for result in results):
+            metrics.GROUP_RUNS.observe(committed)
+        return results
 
     def _withdraw(self, request: _CommitRequest) -> bool:
         """Remove the request from the queue; return False if it is being committed already."""
