@@ -122,6 +122,7 @@ _HEADERS = {
     "Window-Start": "Start of the window, included, in epoch seconds",
     "Window-End": "End of the window, excluded, in epoch seconds",
     "Retained-From": "If the window reaches before it: the horizon of the retention, in epoch seconds",
+    "Principal": "If the server knows the principal of the request: its name, percent-encoded",
     "Link": 'Path of the next page, if there is one: `<…>; rel="next"`',
     "Truncated": "`true` if a limit cut the answer",
     "Truncated-By": "If a limit cut the answer: these limits, such as `pairs_max=250000`",
@@ -231,7 +232,8 @@ def _header_names(operation: Json, response: Json) -> tuple[str, ...]:
     paged = ("Link",) if "cursor" in parameters else ()
     # A bare array has no member `truncated`. A paged answer is never truncated: the next page has the rest.
     truncated = ("Truncated", "Truncated-By") if _is_array(response) and windowed and not paged else ()
-    return (*windowed, *paged, *truncated)
+    report = ("Principal",) if "text/html" in response.get("content", ()) else ()
+    return (*windowed, *paged, *truncated, *report)
 
 
 def _is_array(response: Json) -> bool:

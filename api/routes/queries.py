@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from flask import Response, request
@@ -102,9 +103,19 @@ def description(query: type[Query[Any]]) -> str:
 
 def _stamp(zone: str) -> Stamp:
     """Return when, for whom and by which server the answer is made, and the zone of its times."""
+    return Stamp(now_ms(), by=_principal_name(), store=f"{request.host_url}, fll_hbase {VERSION}", zone=zone)
+
+
+def _principal_name() -> str:
+    """Return the name of the principal of the request, "" if the server knows none."""
     principal: Principal | None = request.environ.get(PRINCIPAL)
-    by = "" if principal is None else principal.name
-    return Stamp(now_ms(), by=by, store=f"{request.host_url}, fll_hbase {VERSION}", zone=zone)
+    return "" if principal is None else principal.name
+
+
+def _name_principal(response: Response, query: Query[Any]) -> None:
+    """Add the name of the principal to a report, for a client that prints it. Headers are ASCII."""
+    if _HTML in query.formats and (name := _principal_name()):
+        response.headers["Principal"] = quote(name)
 
 
 def respond(query: Query[Any], answer: Answer[Any]) -> Response:
@@ -132,6 +143,7 @@ def respond(query: Query[Any], answer: Answer[Any]) -> Response:
                 response.headers[responses.CONTENT_SECURITY_POLICY] = _HTML_POLICY
             has_limits = False
         response.vary.add("Accept")
+    _name_principal(response, query)
     if not has_limits:
         responses.add_limits(response, answer.truncated_by)
     if not answer.cursor:

@@ -13,6 +13,7 @@ from fll_hbase.runtime.escape import escape_control
 
 if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
+    from fll_hbase.queries.programs import ProgramsAnswer
 
 RUNS_COUNTED_MAX = 1_000
 """Maximum number of runs of a window for which failed ones are counted. With more, they are not mentioned."""
@@ -56,6 +57,24 @@ def failed_only_note(failed_only: int, *, listed: bool) -> str:
         return ""
     programs = "1 more program has" if failed_only == 1 else f"{failed_only:,} more programs have"
     return f"{programs} failed runs alone; --failed lists them"
+
+
+def programs_note(body: ProgramsAnswer, *, listed: bool) -> str:
+    """Return what is said below a list of programs: which are left out, and what unknown columns mean."""
+    unknown = "columns unknown: its runs used the dataset without reporting whether they used the field"
+    notes = (
+        failed_only_note(body.failed_only, listed=listed),
+        unknown if body.programs_with_unknown_columns else "",
+    )
+    return "\n".join(filter(None, notes))
+
+
+def unknown_runs_note(count: int) -> str:
+    """Return how many runs are left out because their columns are unknown, "" for none."""
+    if not count:
+        return ""
+    runs = "1 more run" if count == 1 else f"{count:,} more runs"
+    return f"{runs} used the dataset without reporting whether they used the field; omit --field to list them"
 
 
 def failed_note(

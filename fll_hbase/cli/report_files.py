@@ -84,10 +84,14 @@ def _write(output: Path, command: Callable[[], None]) -> None:
     click.echo(f"Wrote {output}.", err=True)
 
 
-def report_stamp(target: Target, window: WindowText) -> Stamp:
-    """Return when, by whom and from which store a report is made, and the zone of its times."""
+def report_stamp(target: Target, window: WindowText, principal: str = "") -> Stamp:
+    """Return when, by whom and from which store a report is made, and the zone of its times.
+
+    If the server names a `principal`, the stamp has it with the operating-system user.
+    """
     store = f"{target.url}, fll_hbase {VERSION}"
-    return Stamp(now_ms(), by=_user(), store=store, zone=window.zone)
+    by = f"{principal} (operating-system user {_user()})" if principal else _user()
+    return Stamp(now_ms(), by=by, store=store, zone=window.zone)
 
 
 def _user() -> str:

@@ -26,7 +26,8 @@ class TypedAnswer(Generic[BodyT]):
     `incomplete` says why the answer is truncated, and is "" if it is complete. `retained_from_ms` is the
     retention horizon of the dataset, in milliseconds since 1970, if the window begins before it: earlier runs
     may have been deleted. `next_page` contains the arguments of the next page, with the exact window of this
-    one. It is empty on the last page and for answers without pages.
+    one. It is empty on the last page and for answers without pages. `principal` is the name for which a
+    server made a report, "" if it knows none.
 
     >>> answer = client.runs("bank", "RiskScores", limit=2)
     >>> len(answer.body.runs), answer.incomplete
@@ -39,6 +40,7 @@ class TypedAnswer(Generic[BodyT]):
     incomplete: str = ""
     retained_from_ms: int | None = None
     next_page: Mapping[str, Any] = field(default_factory=dict)
+    principal: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -197,7 +197,14 @@ def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[Bod
     incomplete = truncation_hint(answer.truncated_by)
     next_page = {"cursor": answer.cursor, **_bounds(answer.window)} if answer.cursor else {}
     return TableAnswer(
-        answer.body, incomplete, answer.retained_from_ms, next_page, query.table, answer.window, query
+        answer.body,
+        incomplete,
+        answer.retained_from_ms,
+        next_page,
+        query.table,
+        answer.window,
+        query,
+        principal=answer.principal,
     )
 
 

@@ -99,6 +99,26 @@ class FieldMap:
         """Return whether the dataset is written without naming fields."""
         return _contains(self.written_without_fields, dataset)
 
+    def may_read_more(self, source: Dataset) -> bool:
+        """Return whether a source may have been read with further fields: without any, or unknown ones."""
+        if not self.has_source(source):
+            return False
+        if self.is_read_without_fields(source):
+            return True
+        if self.unknown is not None:
+            return any(_contains(sources, source) for _, sources in self.unknown)
+        return bool(self.written_without_fields)
+
+    def may_write_more(self, destination: Dataset) -> bool:
+        """Return whether a destination may have been written with further fields; see `may_read_more`."""
+        if not self.has_destination(destination):
+            return False
+        if self.is_written_without_fields(destination):
+            return True
+        if self.unknown is not None:
+            return bool(self.stated_sources(destination))
+        return bool(self.read_without_fields)
+
     def stated_sources(self, destination: Dataset) -> tuple[Dataset, ...]:
         """Return the sources in `unknown` that are related to a destination, sorted."""
         stated = self.unknown or ()

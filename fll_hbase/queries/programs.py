@@ -23,7 +23,8 @@ from fll_hbase.queries.query import (
     directions,
     flow_word,
 )
-from fll_hbase.queries.tables import TableShape, member_rows
+from fll_hbase.queries.tables import Row, TableShape
+from fll_hbase.runtime.json_types import Json
 
 if TYPE_CHECKING:
     from fll_hbase.store import results
@@ -60,6 +61,13 @@ class Program(ProgramName, frozen=True, kw_only=True):
     ] = None
 
 
+UNKNOWN_COLUMNS = msgspec.Meta(
+    description="Programs of runs that read or wrote the dataset without reporting whether they used the"
+    " `field`, also programs all of whose runs failed. A program may be in `programs`, too, for other runs."
+    " Left out if there are none"
+)
+
+
 class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
     """The programs of the runs of a window, newest run first, but programs with only failed runs last.
 
@@ -67,9 +75,16 @@ class ProgramsAnswer(WindowBody, frozen=True, kw_only=True):
     """
 
     programs: tuple[Program, ...]
+    programs_with_unknown_columns: Annotated[tuple[Program, ...], UNKNOWN_COLUMNS] = ()
     failed_only: int
     truncated: bool
     truncated_by: tuple[str, ...] = ()
+
+
+def program_rows(body: Json) -> list[Row]:
+    """Return the programs of an answer as rows; those with unknown columns are last and marked."""
+    unknown = body.get("programsWithUnknownColumns", ())
+    return [*body.get("programs", ()), *({**program, "columns": "unknown"} for program in unknown)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +93,9 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
 
     For each program, `runs` counts the runs of the window and `failed` its failed and aborted runs. Programs
     with only failed runs are listed with `failed=true`, after the others; `failedOnly` counts them in any
-    case. At most FLL_LIST_LIMIT_MAX programs are listed, those with the newest runs.
+    case. With `field`, `programsWithUnknownColumns` lists programs of runs that used the dataset without
+    reporting whether they used the field. Lists have at most FLL_LIST_LIMIT_MAX programs, those with the
+    newest runs.
 
     >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
     >>> [program.program for program in answer.body.programs]
@@ -90,9 +107,9 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
     table: ClassVar[TableShape] = TableShape(
         (
             *("namespace", "application", "program", "type", "direction"),
-            *("runs", "failed", "firstStart", "lastStart", "lastRun"),
+            *("runs", "failed", "firstStart", "lastStart", "lastRun", "columns"),
         ),
-        member_rows("programs"),
+        program_rows,
         times=("firstStart", "lastStart"),
     )
 
@@ -117,6 +134,7 @@ def programs_answer(listed: results.Programs) -> ProgramsAnswer:
     """Return the programs that the store lists, in their order, as an answer."""
     return ProgramsAnswer(
         programs=tuple(map(_program, listed.programs)),
+        programs_with_unknown_columns=tuple(map(_program, listed.unknown_columns)),
         failed_only=listed.failed_only,
         truncated=bool(listed.truncated_by),
         truncated_by=listed.truncated_by,

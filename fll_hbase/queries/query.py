@@ -73,7 +73,8 @@ class Answer(Generic[BodyT]):
 
     `truncated_by` lists the limits that cut the body, as `limit=value`. `retained_from_ms` is the retention
     horizon, if the window begins before it. `cursor` leads to the next page, and is "" on the last page.
-    `base_window` is the window that a diff compares with `window`.
+    `base_window` is the window that a diff compares with `window`. `principal` is the name for which a server
+    made a report, "" if it knows none.
     """
 
     body: BodyT
@@ -82,6 +83,7 @@ class Answer(Generic[BodyT]):
     truncated_by: tuple[str, ...] = ()
     cursor: str = ""
     base_window: Window | None = None
+    principal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.model.window import Window
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.names import ProgramName
 from fll_hbase.queries.parameters import About, Time
@@ -40,12 +42,16 @@ from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
+from fll_hbase.runtime.errors import NotFound
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.query_parameters import expired_query
 
 if TYPE_CHECKING:
     from fll_hbase.store import results
     from fll_hbase.store.lineage_store import LineageStore
+
+DATASETS_MAX = 50
+"""Datasets whose first recorded runs a report looks up."""
 
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 
@@ -87,6 +93,13 @@ class RetentionReportAnswer(WindowBody, frozen=True, kw_only=True):
         SubjectField | None, msgspec.Meta(description="The field of the policy; left out for one on a tag")
     ] = None
     window: ReportWindow
+    recorded_from: Annotated[
+        int | None,
+        msgspec.Meta(
+            description="Without older data: a time in milliseconds since 1970 from which on each dataset of"
+            " `complying` has recorded runs. Left out if one has none, or for more than 50 datasets"
+        ),
+    ] = None
     verdict: str
     fields: tuple[ExpiredField, ...]
     complying: Annotated[
@@ -174,11 +187,22 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
         tags = _tags(store, report, truncated_by)
         field = report.policy.field
         fields = tuple(_expired_field(item, tags) for item in report.fields)
+        possible, recorded = 0, None
+        if not fields and not truncated_by and not report.window.empty:
+            possible = _possibly_written(store, report, tags, truncated_by, failed=self.failed)
+            recorded = _recorded(store, report)
         body = RetentionReportAnswer(
             policy=policy_body(report.policy),
             field=None if field is None else subject_field(store, field, tags, truncated_by),
             window=ReportWindow(start=report.window.start_ms, end=report.window.stop_ms),
-            verdict=_verdict(report, fields, begins_later=begins_later),
+            recorded_from=recorded.from_ms if recorded else None,
+            verdict=_verdict(
+                replace(report, truncated_by=tuple(truncated_by)),
+                fields,
+                recorded,
+                possible=possible,
+                begins_later=begins_later,
+            ),
             fields=fields,
             complying=tuple(field_with_tags(item, tags) for item in report.complying),
             unknown=tuple(unknown_relations(report.unknown)),
@@ -196,8 +220,91 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
         return super().to_text(media_type, body, window, stamp=stamp)
 
 
-def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *, begins_later: bool) -> str:
-    """Return in a sentence whether a policy is kept, for how many fields, or why this is unknown."""
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """How many datasets a report has, how many of them have no recorded run, and from when on each has some.
+
+    `from_ms` is None if any has none, or if they are too many to look up.
+    """
+
+    datasets: int
+    without_runs: int = 0
+    from_ms: int | None = None
+
+    def sentence(self, cutoff_ms: int) -> str:
+        """Return since when the datasets have recorded runs, and what that means; "" without datasets."""
+        if not self.datasets:
+            return ""
+        names = "the dataset" if self.datasets == 1 else f"all {self.datasets:,} datasets"
+        if self.without_runs:
+            have = "has" if self.without_runs == 1 else "have"
+            return f" {self.without_runs:,} of {count_text(self.datasets, 'dataset')} {have} no recorded run."
+        if self.from_ms is None:
+            return f" Since when {names} have recorded runs was not looked up."
+        since = f" Runs of {names} are recorded since {Stamp(0).time(self.from_ms)} UTC"
+        if self.from_ms < cutoff_ms:
+            return f"{since}."
+        return f"{since}, after the cut-off: older data may exist without a recorded run."
+
+
+def _recorded(store: LineageStore, report: results.RetentionReport) -> _Recorded:
+    """Return since when the datasets of a report without older data have recorded runs."""
+    datasets = sorted({field.dataset for field in report.complying})
+    if len(datasets) > DATASETS_MAX:
+        return _Recorded(len(datasets))
+    starts = [_first_start_ms(store, dataset) for dataset in datasets]
+    recorded = [start_ms for start_ms in starts if start_ms is not None]
+    without_runs = len(datasets) - len(recorded)
+    return _Recorded(len(datasets), without_runs, None if without_runs else max(recorded, default=None))
+
+
+def _possibly_written(
+    store: LineageStore,
+    report: results.RetentionReport,
+    tags: TagNames,
+    truncated_by: set[str],
+    *,
+    failed: bool,
+) -> int:
+    """Return how many fields of the policy itself an older run may have written without reporting them."""
+    policy, count = report.policy, 0
+    subjects = [
+        field for field in report.complying if field == policy.field or policy.tag in tags.get(field, ())
+    ]
+    if len(subjects) > DATASETS_MAX:
+        truncated_by.add(f"datasets_max={DATASETS_MAX}")
+    for field in subjects[:DATASETS_MAX]:
+        with contextlib.suppress(NotFound):
+            writers = store.programs(
+                field.dataset, report.window, field=field.name, directions=(Direction.BACKWARD,)
+            )
+            truncated_by.update(writers.truncated_by)
+            count += any(failed or program.runs for program in writers.unknown_columns)
+    return count
+
+
+def _first_start_ms(store: LineageStore, dataset: Dataset) -> int | None:
+    """Return the start of the first recorded run of a dataset, None without any."""
+    try:
+        _, bounds = store.dataset(dataset)
+    except NotFound:
+        # A policy may be put on a field before anything is recorded of it.
+        return None
+    return bounds.first_start_ms
+
+
+def _verdict(
+    report: results.RetentionReport,
+    fields: Sequence[ExpiredField],
+    recorded: _Recorded | None,
+    *,
+    possible: int,
+    begins_later: bool,
+) -> str:
+    """Return whether a policy is kept, by how many fields, and what is not known.
+
+    `possible` is the number of fields that older runs may have written.
+    """
     total, age = count_text(len(fields) + len(report.complying), "field"), report.policy.max_age.text
     if fields:
         oldest = Stamp(0).time(min(field.oldest_start for field in fields))
@@ -221,7 +328,13 @@ def _verdict(report: results.RetentionReport, fields: Sequence[ExpiredField], *,
             f"Not known: no run more than {age} ago wrote any of {total}, but of {datasets} it is not known"
             " which columns are made of them."
         )
-    return f"Kept: no run of the window more than {age} ago wrote any of {total}."
+    if possible:
+        return (
+            f"Not known: no run more than {age} ago is known to have written any of {total}, but older runs"
+            f" wrote the datasets of {possible:,} of them without reporting all columns."
+        )
+    since = recorded.sentence(report.window.stop_ms) if recorded else ""
+    return f"Kept: no run of the window more than {age} ago wrote any of {total}.{since}"
 
 
 def _tags(store: LineageStore, report: results.RetentionReport, truncated_by: set[str]) -> TagNames:

@@ -92,6 +92,13 @@ class RunsAnswer(WindowBody, frozen=True, kw_only=True):
     """A page of the runs of a dataset."""
 
     runs: tuple[ListedRun, ...]
+    runs_with_unknown_columns: Annotated[
+        int,
+        msgspec.Meta(
+            description="Runs between those of this page that used the dataset without reporting whether they"
+            " used the `field`; left out if there are none"
+        ),
+    ] = 0
 
 
 class NamespaceRunsAnswer(WindowBody, frozen=True, kw_only=True):
@@ -153,8 +160,10 @@ class Runs(DatasetRuns[RunsAnswer]):
     """List the runs of the window that read or wrote a dataset, including failed and aborted ones.
 
     `field` selects the runs that read or wrote this field, `program` the runs of programs of exactly this
-    name, and `state` the runs in this state; a run must match all of them. `direction` of a run is `backward`
-    if it wrote the dataset, `forward` if it read it, or `both`. `limit` bounds the runs, newest first.
+    name, and `state` the runs in this state; a run must match all of them. With `field`,
+    `runsWithUnknownColumns` counts the runs that used the dataset without reporting whether they used the
+    field; they are not listed. `direction` of a run is `backward` if it wrote the dataset, `forward` if it
+    read it, or `both`. `limit` bounds the runs, newest first.
 
     >>> page = client.runs("bank", "DailyTransactions", program="print", limit=2)
     >>> next_page = client.runs("bank", "DailyTransactions", limit=2, **page.next_page)
@@ -173,7 +182,8 @@ class Runs(DatasetRuns[RunsAnswer]):
         page = self.read_page(store, window)
         runs = tuple(listed_run(run, now_ms=now_ms) for run in page.runs)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
-        return Answer(RunsAnswer(runs=runs), window, retained_from_ms, cursor=next_cursor(page))
+        body = RunsAnswer(runs=runs, runs_with_unknown_columns=sum(page.unknown_columns))
+        return Answer(body, window, retained_from_ms, cursor=next_cursor(page))
 
 
 @dataclass(frozen=True, kw_only=True)

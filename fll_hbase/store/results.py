@@ -253,12 +253,15 @@ class RunsPage:
     """Runs, newest first, and their keys; `next_after` is the `start_after` of the next page, if any.
 
     `truncated_by` lists the limits that left out runs from this page and all further ones.
+    `unknown_columns` counts, before each run and at the end, the runs that are not listed because it is
+    unknown whether they used the field.
     """
 
     runs: tuple[ListedRun, ...]
     keys: tuple[RunKey, ...]
     next_after: bytes
     truncated_by: tuple[str, ...] = ()
+    unknown_columns: tuple[int, ...] = ()
 
 
 class ProgramDay(NamedTuple):
@@ -297,12 +300,14 @@ class Programs:
     """Programs, ordered by newest run. Any listed programs with only failed runs come last.
 
     `failed_only` always counts the programs with only failed runs. `truncated_by` lists the limits that cut
-    the list.
+    the list. `unknown_columns` are the programs of runs that used the dataset without reporting whether they
+    used the field, including programs with only failed runs.
     """
 
     programs: tuple[ProgramUsage, ...]
     failed_only: int
     truncated_by: tuple[str, ...]
+    unknown_columns: tuple[ProgramUsage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -111,13 +112,27 @@ def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None
             # that leaves an unfinished copy without the mark of a backup will do.
             copy.reserve_bytes(reserve=CHECKSUM_BYTES)
             copy.execute("PRAGMA application_id = 1")
-        with copy.backup("main", origin, "main") as backup:
+        with _system_errors(copy), copy.backup("main", origin, "main") as backup:
             while not backup.done:
                 backup.step(PAGES_PER_STEP)
                 report(backup.page_count - backup.remaining, backup.page_count)
         copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     # The copy has the store's WAL mode; now that it is closed, it no longer has its own log.
     _flush(partial)
+
+
+@contextmanager
+def _system_errors(copy: Connection) -> Iterator[None]:
+    """Raise the OSError of a copy that cannot be written: the text of SQLite's error is `not an error`."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+    except apsw.IOError as error:
+        # Zero if the store could not be read.
+        if copy.system_errno:
+            raise OSError(copy.system_errno, os.strerror(copy.system_errno)) from error
+        raise
 
 
 def _open(path: Path, query: str, *, compare: bool = True) -> Connection:

@@ -355,3 +355,35 @@ def test_a_relation_that_is_cut_has_the_first_pairs(info: FieldLineageInfo, pair
         assert cut.indirect <= relation.indirect
         assert cut.dataset_wide <= relation.dataset_wide
         assert relation.cut(relation.size) == relation
+
+
+class TestMayUseMore:
+    """Whether further fields of a dataset may be read or written than those that the operations name."""
+
+    READ_A = Read("a", "", A, "", (Field("x"),))
+    READ_B = Read("b", "", B, "", ())
+    WRITE_C = Write("c", "", C, "", (InputField("a", "x"),))
+
+    def test_all_fields_are_known(self) -> None:
+        field_map = lineage.build_lineage([self.READ_A, self.WRITE_C]).field_map
+        assert not field_map.may_read_more(A)
+        assert not field_map.may_write_more(C)
+
+    def test_without_fields(self) -> None:
+        field_map = lineage.build_lineage_lenient([self.READ_B]).field_map
+        assert field_map.may_read_more(B)
+        assert not field_map.may_read_more(A)
+        assert lineage.build_lineage_lenient([Write("c", "", C, "", ())]).field_map.may_write_more(C)
+
+    def test_with_a_destination_or_source_without_fields(self) -> None:
+        unknown_columns = [self.READ_A, self.WRITE_C, Write("d", "", B, "", ())]
+        assert lineage.build_lineage(unknown_columns).field_map.may_read_more(A)
+        assert lineage.build_lineage([self.READ_A, self.READ_B, self.WRITE_C]).field_map.may_write_more(C)
+
+    def test_stated_origins_alone_count(self) -> None:
+        read_c = Read("more", "", C, "", (Field("y"),))
+        write = Write("c", "", B, "", (InputField("a", "x"),), ("a",))
+        field_map = lineage.build_lineage([self.READ_A, read_c, write]).field_map
+        assert field_map.may_read_more(A)
+        assert not field_map.may_read_more(C)
+        assert field_map.may_write_more(B)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -11,9 +13,10 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
-from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables import Put, Table, back_up, open_table
 from fll_hbase.tables.sqlite_backup import is_backup
 
@@ -138,6 +141,27 @@ def test_only_a_backup_is_replaced(filled: Path, tmp_path: Path) -> None:
     back_up(url_of(filled), str(target), overwrite=True, report=no_report)
     with closing(open_table(url_of(target))) as table:
         assert table.get(b"new")
+
+
+def test_a_disk_that_takes_no_more_is_named(filled: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands in for a full disk, as the error of both is one of the system."""
+    target = tmp_path / "backup.db"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
+    try:
+        with pytest.raises(StoreUnavailable, match=os.strerror(errno.EFBIG)):
+            back_up(url_of(filled), str(target), overwrite=False, report=no_report)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.glob("backup*"))
+
+
+def test_a_full_disk_is_named(filled: Path, tmp_path: Path) -> None:
+    def report(done: int, pages: int) -> None:
+        raise apsw.FullError("not an error")
+
+    with pytest.raises(StoreUnavailable, match=os.strerror(errno.ENOSPC)):
+        back_up(url_of(filled), str(tmp_path / "backup.db"), overwrite=False, report=report)
 
 
 @pytest.mark.parametrize("url", ["hbase://localhost/table", "sqlite:///:memory:"])

@@ -24,6 +24,7 @@ from fll_hbase.runtime.errors import ConfigurationError, FieldError, InvalidQuer
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.access import AccessStore, StoredToken
 from fll_hbase.store.factory import open_store_table
+from fll_hbase.tables import store_exists
 
 _LIFETIME_MS_MAX = 36_500 * DAY_MS
 _store = click.option("--store", metavar="URL", help=STORE_HELP)
@@ -76,14 +77,22 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
 
 @contextmanager
 def _access(store: str | None, *, create: bool = False) -> Iterator[AccessStore]:
-    """Return a context with the tokens and grants of a store. Raises ConfigurationError for a server."""
+    """Return a context with the tokens and grants of a store. Raises ConfigurationError for a server.
+
+    With `create`, a store that does not exist is made and reported, if --store or FLL_STORE names it.
+    """
     settings = config.from_environment(store=store)
     if settings.server and store is None:
         raise ConfigurationError(
             "tokens and grants are set in the store itself: name it with --store, or unset FLL_SERVER"
         )
-    with closing(open_store_table(settings, create=create)) as table:
+    # A new store at the default path would be one of the current folder, which no server uses.
+    is_named = store is not None or settings.store != config.DEFAULTS.store
+    is_new = not store_exists(settings.store)
+    with closing(open_store_table(settings, create=create and is_named)) as table:
         yield AccessStore(table, clock=now_ms)
+    if is_new:
+        print_err(f"fll: made a new store at {config.without_credentials(settings.store)}.")
 
 
 @click.group(
@@ -111,8 +120,9 @@ def create_token(
     *, name: str, grants: list[Grant], expires: str | None, store: str | None, output_format: str
 ) -> None:
     """Create a token and print it, once: only its hash is stored. Logs show NAME."""
+    lifetime_ms = _lifetime_ms(expires)
     with _access(store, create=True) as access:
-        stored, secret = access.create_token(name, grants, lifetime_ms=_lifetime_ms(expires))
+        stored, secret = access.create_token(name, grants, lifetime_ms=lifetime_ms)
     if output_format == JSON:
         console.print_json({**_token_json(stored), "token": secret.text()})
         return

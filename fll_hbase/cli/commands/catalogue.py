@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fll_hbase.cli.empty_answers import failed_only_note, last_run_note
+from fll_hbase.cli.empty_answers import last_run_note, programs_note
 from fll_hbase.cli.name_arguments import Reading
 from fll_hbase.cli.options import (
     RUN,
@@ -79,7 +79,7 @@ def consumers(
         answer,
         output_format,
         table=lambda: listings.consumers_page(answer.rows, subject, window.answered(answer.window), note),
-        note=failed_only_note(answer.body.failed_only, listed=failed),
+        note=programs_note(answer.body, listed=failed),
     )
 
 

@@ -81,5 +81,5 @@ def diff(*, query: DatasetDiff, field: str, window: WindowText, target: Target, 
         answer,
         output_format,
         table=lambda: changes.diff_table(answer.body, query, window.answered(exact), base=base, field=field),
-        texts=report_texts(compared, answer, report_stamp(target, window)),
+        texts=report_texts(compared, answer, report_stamp(target, window, answer.principal)),
     )

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from fll_hbase.cli.empty_answers import empty_note, failed_note, failed_only_note, last_run_note
+from fll_hbase.cli.empty_answers import (
+    empty_note,
+    failed_note,
+    last_run_note,
+    programs_note,
+    unknown_runs_note,
+)
 from fll_hbase.cli.options import (
     NAME,
     Target,
@@ -136,10 +142,11 @@ def runs(
     options: dict[str, Any] = {"start": window.start, "end": window.end, "limit": limit}
     options |= {"program": program or "", "state": state or ""}
     answer: TableAnswer[RunsAnswer] | TableAnswer[NamespaceRunsAnswer]
-    note = ""
+    note = unknown = ""
     with target.open() as client:
         if name:
-            answer = client.runs(namespace, name, field=field or "", cursor=cursor, **options)
+            listed = client.runs(namespace, name, field=field or "", cursor=cursor, **options)
+            answer, unknown = listed, unknown_runs_note(listed.body.runs_with_unknown_columns)
             dataset = Dataset(namespace, name)
             note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
         elif namespace:
@@ -152,6 +159,7 @@ def runs(
         answer,
         output_format,
         table=lambda: result_tables.runs_table(answer.rows, shown, note, subject=subject),
+        note=unknown,
         # A cursor only works with NAME.
         following=_next_page(answer.next_page) if name and answer.next_page else "",
     )
@@ -185,7 +193,7 @@ def programs(*, query: Programs, window: WindowText, target: Target, output_form
         answer,
         output_format,
         table=lambda: result_tables.programs_table(answer.rows, shown, note, subject=subject),
-        note=failed_only_note(answer.body.failed_only, listed=query.failed),
+        note=programs_note(answer.body, listed=query.failed),
     )
 
 

@@ -81,7 +81,7 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
     ) -> None:
         with target.open() as client:
             answer: TableAnswer[Any] = client.ask(query)
-        stamp = report_stamp(target, window)
+        stamp = report_stamp(target, window, answer.principal)
         exact = answer.window or query.window(stamp.now_ms)
         print_answer(
             answer,
@@ -123,12 +123,12 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
     """
     if not query.policy and not has_all():
         raise click.UsageError("Give a POLICY, or --all for all policies.", click.get_current_context())
-    stamp = report_stamp(target, window)
     if not query.policy:
-        _print_all(query, stamp, target, output_format)
+        _print_all(query, window, target, output_format)
         return
     with target.open() as client:
         answer = client.ask(query)
+    stamp = report_stamp(target, window, answer.principal)
     print_answer(
         answer,
         output_format,
@@ -137,7 +137,7 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
     )
 
 
-def _print_all(query: Retention, stamp: Stamp, target: Target, output_format: str) -> None:
+def _print_all(query: Retention, window: WindowText, target: Target, output_format: str) -> None:
     """Print the reports on all policies, in the order of their names."""
     if output_format == CSV:
         raise click.UsageError(
@@ -150,7 +150,7 @@ def _print_all(query: Retention, stamp: Stamp, target: Target, output_format: st
             for policy in policies
             if policy.field is None or not policy.field.hidden
         ]
-    documents = [_retention(answer, stamp) for answer in answers]
+    documents = [_retention(answer, report_stamp(target, window, answer.principal)) for answer in answers]
     if output_format == JSON:
         print_json({"reports": [to_builtins(answer.body) for answer in answers]})
     elif not documents:

@@ -53,9 +53,10 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
 
 def _program(program: Row) -> str:
     """Return a program as text with its other names, or only its name if its namespace is hidden."""
+    mark = " (columns unknown)" if program["columns"] else ""
     if program["namespace"] == HIDDEN_NAMESPACE:
-        return str(program["program"])
-    return "/".join(program[name] for name in _PROGRAM_MEMBERS)
+        return f"{program['program']}{mark}"
+    return "/".join(program[name] for name in _PROGRAM_MEMBERS) + mark
 
 
 def names_table(answer: TableAnswer[Any], zone: str) -> RenderableType:

@@ -161,6 +161,8 @@ def programs_table(
         time_column("last run", window.zone): time_of("lastStart", window.zone)
     }
     columns |= {column: member(column.title) for column in _PROGRAM_COLUMNS}
+    if any(program["columns"] for program in programs):
+        columns["columns"] = member("columns")
     return _titled(f"Programs of {subject}", window, rows_table(programs, columns))
 
 

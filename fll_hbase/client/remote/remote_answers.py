@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import requests
@@ -24,6 +24,7 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
         retained_from_ms=retained_from_ms(response),
         cursor=page.get("cursor", ""),
         truncated_by=_truncated_by(body, response),
+        principal=unquote(response.headers.get("Principal", "")),
     )
 
 

@@ -20,6 +20,7 @@ from fll_hbase.queries.reports.report_document import (
     reached_section,
     subject_facts,
     tags_legend,
+    unknown_columns_section,
     warnings,
     window_facts,
 )
@@ -55,6 +56,7 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
     facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp, failed=failed)
     sections = [
         programs_section("Programs that read it", programs, stamp),
+        *unknown_columns_section(body, "read", stamp),
         reached_section("Fields made of its value", values, stamp, step=LAST_STEP, marks_influence=False),
         reached_section("Fields only shaped by it", shaped, stamp, step=LAST_STEP, marks_influence=False),
     ]

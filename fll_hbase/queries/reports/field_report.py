@@ -17,7 +17,7 @@ from fll_hbase.queries.field_lineage import Connection, Node, Operation, field_l
 from fll_hbase.queries.history import Stretch, stretch
 from fll_hbase.queries.pages import Paged, decode_runs_cursor
 from fll_hbase.queries.parameters import About
-from fll_hbase.queries.programs import Program, programs_answer
+from fll_hbase.queries.programs import UNKNOWN_COLUMNS, Program, ProgramsAnswer, programs_answer
 from fll_hbase.queries.query import (
     Answer,
     Body,
@@ -81,6 +81,18 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
             failed=self.failed,
         )
 
+    def programs(self, store: LineageStore, window: Window, direction: Direction) -> ProgramsAnswer:
+        """Return the programs that wrote or read the field, failed runs included; readers by day."""
+        listed = store.programs(
+            self.dataset,
+            window,
+            field=self.field,
+            directions=(direction,),
+            failed=True,
+            daily=direction is Direction.FORWARD,
+        )
+        return programs_answer(listed)
+
     def reached(self, store: LineageStore, window: Window, direction: Direction) -> ReachedFields:
         """Return the fields within reach. Raises NotFound for a field that was never recorded."""
         walks = (
@@ -110,6 +122,7 @@ class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
     field: SubjectField
     runs: tuple[ListedRun, ...]
     programs: tuple[Program, ...] | None = None
+    programs_with_unknown_columns: Annotated[tuple[Program, ...], UNKNOWN_COLUMNS] = ()
     failed_only: int | None = None
     verdict: str | None = None
     derived: tuple[ReachedField, ...] | None = None
@@ -168,19 +181,18 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
             return Answer(body, window, retained_from_ms, cursor=next_cursor(page))
         reached = self.reached(store, window, Direction.FORWARD)
         retained_from_ms = store.retained_with_ms(reached.datasets, window, retained_from_ms)
-        programs = store.programs(
-            self.dataset, window, field=self.field, directions=(Direction.FORWARD,), failed=True, daily=True
-        )
+        readers = self.programs(store, window, Direction.FORWARD)
         subject = subject_field(store, self.dataset_field, reached.tags, reached.truncated_by)
-        truncated_by = tuple(sorted(reached.truncated_by | {*programs.truncated_by}))
-        listed = programs_answer(programs).programs
+        truncated_by = tuple(sorted(reached.truncated_by | {*readers.truncated_by}))
         derived = reached.listed(reached.reach.paths.keys() - {self.dataset_field})
+        failed_only = self._failed_only(store, window, reached.reach)
         body = msgspec.structs.replace(
             body,
             field=subject,
-            verdict=consumption_verdict(listed, derived, reached.unknown, with_failed=self.failed),
-            programs=listed,
-            failed_only=programs.failed_only,
+            verdict=consumption_verdict(readers, derived, reached.unknown, failed_only=failed_only),
+            programs=readers.programs,
+            programs_with_unknown_columns=readers.programs_with_unknown_columns,
+            failed_only=readers.failed_only,
             derived=derived,
             dropped=self.dataset_field in reached.reach.dropped,
             unknown=reached.unknown,
@@ -188,6 +200,18 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
             truncated_by=truncated_by,
         )
         return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
+
+    def _failed_only(self, store: LineageStore, window: Window, reach: Reach) -> int | None:
+        """Return how many fields failed runs alone made, which `reach` lacks; None if a limit cut either."""
+        if self.failed:
+            return 0
+        query = ReachQuery(
+            self.dataset_field, window, Direction.FORWARD, causal=self.causal, failed=True, counts=False
+        )
+        with_failed = store.reach(query)
+        if reach.truncated_by or with_failed.truncated_by:
+            return None
+        return len(with_failed.paths.keys() - reach.paths.keys())
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return the windows of the dataset as a source."""
@@ -218,6 +242,7 @@ class ProvenanceAnswer(WindowBody, frozen=True, kw_only=True):
     field: SubjectField
     verdict: str
     programs: tuple[Program, ...]
+    programs_with_unknown_columns: Annotated[tuple[Program, ...], UNKNOWN_COLUMNS] = ()
     failed_only: int
     sources: tuple[ReachedField, ...]
     upstream: tuple[ReachedField, ...]
@@ -260,9 +285,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         detailed = store.field_lineage(field, window, failed=failed)
         simple = store.field_lineage(field, window, simple=True, failed=failed)
         derivations = store.field_derivations(field, window, failed=failed)
-        programs = store.programs(
-            self.dataset, window, field=self.field, directions=(Direction.BACKWARD,), failed=True
-        )
+        writers = self.programs(store, window, Direction.BACKWARD)
         history = store.history(field, window, failed=failed)
         retained_from_ms = store.retained_with_ms(
             reached.datasets, window, store.retained_from_ms(self.dataset, window)
@@ -271,12 +294,13 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         sources = _ultimate_sources(reached.reach, upstream)
         listed, between = reached.listed(sources), reached.listed(upstream - sources)
         subject = subject_field(store, field, reached.tags, reached.truncated_by)
-        parts = (detailed, simple, derivations, programs, history)
+        parts = (detailed, simple, derivations, writers, history)
         truncated_by = tuple(sorted(reached.truncated_by.union(*(part.truncated_by for part in parts))))
         body = ProvenanceAnswer(
             report="provenance",
             field=subject,
             verdict=provenance_verdict(
+                writers,
                 listed,
                 between,
                 reached.unknown,
@@ -284,8 +308,9 @@ class Provenance(FieldReport[ProvenanceAnswer]):
                 runs=sum(item.run_count for item in derivations.derivations),
                 cut=bool(truncated_by),
             ),
-            programs=programs_answer(programs).programs,
-            failed_only=programs.failed_only,
+            programs=writers.programs,
+            programs_with_unknown_columns=writers.programs_with_unknown_columns,
+            failed_only=writers.failed_only,
             sources=listed,
             upstream=between,
             unknown=reached.unknown,

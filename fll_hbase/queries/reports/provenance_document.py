@@ -19,6 +19,7 @@ from fll_hbase.queries.reports.report_document import (
     reached_section,
     subject_facts,
     tags_legend,
+    unknown_columns_section,
     warnings,
     window_facts,
 )
@@ -65,6 +66,7 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
         sections=[
             *fields,
             programs_section("Programs that wrote it", body["programs"], stamp),
+            *unknown_columns_section(body, "written", stamp),
             *(
                 _way(way, number, source_names, datasets, stamp)
                 for way, number in zip(ways, numbers, strict=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.queries import name_json
+from fll_hbase.queries.programs import program_rows
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.time_window import iso_text
 from fll_hbase.runtime import csv_text
 from fll_hbase.runtime.json_types import Json
 
 _RUNS_COLUMNS = ("runs", "firstStart", "lastStart", "lastRun")
-_PROGRAM_COLUMNS = ("namespace", "application", "program", "type", "failed", *_RUNS_COLUMNS)
+_PROGRAM_COLUMNS = ("namespace", "application", "program", "type", "failed", *_RUNS_COLUMNS, "columns")
 _DAY_COLUMNS = (
     *("namespace", "application", "program", "type", "day", "runs", "failed"),
     *("firstStart", "lastStart", "failedRuns"),
@@ -67,6 +68,9 @@ _PARTS = {
     "stretches": Part(_STRETCH_COLUMNS),
 }
 
+_ITEMS: Mapping[str, Callable[[Json], Iterable[Any]]] = {"days": _days, "programs": program_rows}
+"""Functions that return the items of parts which are not members of the report as they are."""
+
 
 def field_table(*members: str) -> TableShape:
     """Return the shape of a table with the fields of all these members of a report."""
@@ -86,8 +90,8 @@ def to_csv(body: Json, member: str, *, causal: bool) -> str:
     part = _PARTS[member]
     if part is _FIELDS and not causal:
         part = _UNORDERED_FIELDS
-    items = _days(body) if member == "days" else iter(body.get(member, ()))
-    return csv_text.to_csv(part.columns, part.rows(items))
+    items = _ITEMS[member](body) if member in _ITEMS else body.get(member, ())
+    return csv_text.to_csv(part.columns, part.rows(iter(items)))
 
 
 def tags_text(item: Json) -> str:

@@ -228,6 +228,17 @@ def programs_section(title: str, programs: Sequence[Json], stamp: Stamp) -> Sect
     return Section(f"{title}: {len(rows):,}", columns, rows, brief=brief)
 
 
+def unknown_columns_section(body: Json, verb: str, stamp: Stamp) -> list[Section]:
+    """Return a table of the programs that may have `read` or `written` the field; no table without any."""
+    programs = body.get("programsWithUnknownColumns", ())
+    if not programs:
+        return []
+    used = "read" if verb == "read" else "wrote"
+    note = f"Their runs {used} the dataset, but did not report whether they {used} the field."
+    section = programs_section(f"Programs that may have {verb} it", programs, stamp)
+    return [section._replace(note=note)]
+
+
 def count_text(number: int, noun: str) -> str:
     """Return a number with a noun, which gets an `s` unless the number is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

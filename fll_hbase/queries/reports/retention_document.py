@@ -42,6 +42,8 @@ def retention_document(body: Json, stamp: Stamp) -> Document:
     }
     if "description" in policy:
         others["Description"] = policy["description"]
+    if "recordedFrom" in body:
+        others["Recorded since"] = f"{stamp.time(body['recordedFrom'])} {stamp.zone}"
     facts = (
         others | subject_facts(body.get("field", {})) | window_facts(window["start"], window["end"], stamp)
     )

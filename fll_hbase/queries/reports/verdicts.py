@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from fll_hbase.model.datasets import WHOLE_DATASET
-from fll_hbase.queries.programs import Program
+from fll_hbase.queries.programs import Program, ProgramsAnswer
 from fll_hbase.queries.reach import UnknownRelation
 from fll_hbase.queries.reports.reached_fields import ReachedField
 from fll_hbase.queries.reports.report_document import count_text
@@ -15,25 +15,22 @@ DATASETS_NAMED = 5
 
 
 def consumption_verdict(
-    programs: Sequence[Program],
+    readers: ProgramsAnswer,
     derived: Sequence[ReachedField],
     unknown: Collection[UnknownRelation],
     *,
-    with_failed: bool,
+    failed_only: int | None,
 ) -> str:
     """Return how many programs read a field, how many fields are made of it, and where this is unknown.
 
-    `with_failed` is true if the report includes fields that failed runs made.
+    `failed_only` is the number of fields left out because only failed runs made them, None if unknown.
     """
-    runs, failed = (sum(getattr(program, name) for program in programs) for name in ("runs", "failed"))
-    failed_only = sum(program.failed_only for program in programs)
-    apart = f" ({failed_only:,} only failed)" if failed_only else ""
-    failures = f", and in {count_text(failed, 'failed run')}" if failed else ""
-    sentences = [
-        f"{count_text(len(programs), 'program')} read it{apart}, in {count_text(runs, 'run')}{failures}."
-        if programs
-        else "No run of the window read it."
-    ]
+    programs = readers.programs
+    failed = sum(program.failed for program in programs)
+    sentences = [*_readers(programs, failed), *_unknown_columns(readers, "read")]
+    if not programs:
+        verb = "is known to have read" if readers.programs_with_unknown_columns else "read"
+        sentences.insert(0, f"No run of the window {verb} it.")
     ordered = [field for field in derived if field.in_order]
     values = sum(field.influence == "direct" for field in ordered)
     shaped = [field for field in ordered if field.influence != "direct"]
@@ -50,8 +47,11 @@ def consumption_verdict(
     elif programs:
         sentences.append("No field is known that was made of it.")
     sentences += _not_in_order(derived)
-    if failed and not with_failed:
-        sentences.append("Results of failed runs are left out.")
+    if failed_only is None:
+        sentences.append("Fields that failed runs alone made, if there are any, are left out.")
+    elif failed_only:
+        are = "is" if failed_only == 1 else "are"
+        sentences.append(f"{count_text(failed_only, 'field')} that failed runs alone made {are} left out.")
     ends = {str(relation.destination) for relation in unknown}
     if ends:
         sentences.append(
@@ -60,7 +60,19 @@ def consumption_verdict(
     return " ".join(sentences)
 
 
+def _readers(programs: Sequence[Program], failed: int) -> list[str]:
+    """Return a sentence about programs that read a field, in `failed` failed runs; nothing without any."""
+    if not programs:
+        return []
+    runs = count_text(sum(program.runs for program in programs), "run")
+    failed_only = sum(program.failed_only for program in programs)
+    apart = f" ({failed_only:,} only failed)" if failed_only else ""
+    failures = f", and in {count_text(failed, 'failed run')}" if failed else ""
+    return [f"{count_text(len(programs), 'program')} read it{apart}, in {runs}{failures}."]
+
+
 def provenance_verdict(
+    writers: ProgramsAnswer,
     sources: Sequence[ReachedField],
     upstream: Sequence[ReachedField],
     unknown: Collection[UnknownRelation],
@@ -70,10 +82,12 @@ def provenance_verdict(
     cut: bool,
 ) -> str:
     """Return how many sources a field has, in which datasets, and in how many ways it was made."""
+    others = _unknown_columns(writers, "written")
     if not ways:
-        return "No run of the window wrote it."
+        wrote = "is known to have written" if others else "wrote"
+        return " ".join([_failed_writers(writers) or f"No run of the window {wrote} it.", *others])
     ways_text = f"The field was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
-    ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream])])
+    ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream]), *others])
     ordered = [field for field in sources if field.in_order]
     if ordered:
         datasets = sorted({_dataset_text(field) for field in ordered})
@@ -87,6 +101,26 @@ def provenance_verdict(
     if cut:
         return f"No source was found before a limit cut the search. {ways_text}"
     return f"The field has no source: operations generate it. {ways_text}"
+
+
+def _failed_writers(writers: ProgramsAnswer) -> str:
+    """Return a sentence about a field that failed runs alone wrote, which are left out; "" without any."""
+    failed = sum(program.failed for program in writers.programs)
+    are = "is" if failed == 1 else "are"
+    return f"Only failed runs wrote it: {count_text(failed, 'run')}, which {are} left out." if failed else ""
+
+
+def _unknown_columns(answer: ProgramsAnswer, verb: str) -> list[str]:
+    """Return a sentence about programs that may have `read` or `written` a field; nothing without any."""
+    programs = answer.programs_with_unknown_columns
+    if not programs:
+        return []
+    runs = count_text(sum(program.runs + program.failed for program in programs), "run")
+    used = "read" if verb == "read" else "wrote"
+    return [
+        f"{count_text(len(programs), 'program')} may have {verb} it: {runs} {used} the dataset without"
+        " reporting all columns."
+    ]
 
 
 def _not_in_order(fields: Sequence[ReachedField]) -> list[str]:

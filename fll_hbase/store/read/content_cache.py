@@ -201,6 +201,13 @@ class ContentCache:
             return field_map.has_source_field(content.field)
         return field_map.has_destination_field(content.field)
 
+    def may_use_field(self, content: FieldOfContent, direction: Direction) -> bool:
+        """Return whether the content may write (backward) or read (forward) a field it does not mention."""
+        field_map = self.field_map(content.checksum)
+        if direction is Direction.FORWARD:
+            return field_map.may_read_more(content.field.dataset)
+        return field_map.may_write_more(content.field.dataset)
+
     def iter_operations(
         self, contents: Sequence[FieldOfContent], direction: Direction
     ) -> Iterator[tuple[Operation, ...]]:

@@ -242,11 +242,19 @@ class _ContentTimes(NamedTuple):
         return richer._replace(directions=self.directions | other.directions)
 
 
+class _UsedContents(NamedTuple):
+    """Contents that used a dataset or field, and those of which it is unknown whether they used the field."""
+
+    used: Sequence[_ContentTimes]
+    unknown: Sequence[_ContentTimes]
+
+
 class RunReader(Reader):
     """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
 
-    With a `field`, only runs that wrote or read it count; "" means the dataset. Lists also include failed
-    runs. Methods raise NotFound for an empty answer if the name was never recorded.
+    With a `field`, only runs that wrote or read it count; "" means the dataset. Runs that used the dataset
+    without reporting whether they used the field are returned separately. Lists also include failed runs.
+    Methods raise NotFound for an empty answer if the name was never recorded.
     """
 
     def runs(
@@ -269,23 +277,29 @@ class RunReader(Reader):
         """
         listed: list[ListedRun] = []
         keys: list[RunKey] = []
+        unknown = [0]
         # One run more than the page shows whether there is a next page, without a second scan.
         batch_size = min(limit + 1, BATCH_RUNS)
         merged = self._runs(
             dataset, window, field, directions=directions, start_after=start_after, batch_size=batch_size
         )
-        for key, run in merged:
+        for key, run, is_known in merged:
             if program not in ("", run.run.program) or state not in ("", run.run.state.value):
+                continue
+            if not is_known:
+                unknown[-1] += 1
                 continue
             if len(listed) == limit:
                 last = listed[-1].run
                 next_after = layout.reference_tail(last.start_ms, *keys[-1])
-                return RunsPage(tuple(listed), tuple(keys), next_after)
+                # The next page counts those after its last run.
+                return RunsPage(tuple(listed), tuple(keys), next_after, unknown_columns=tuple(unknown[:-1]))
             listed.append(run)
             keys.append(key)
+            unknown.append(0)
         if not listed:
             self._require_known(dataset, field)
-        return RunsPage(tuple(listed), tuple(keys), b"")
+        return RunsPage(tuple(listed), tuple(keys), b"", unknown_columns=tuple(unknown))
 
     def programs(
         self,
@@ -304,25 +318,29 @@ class RunReader(Reader):
         read newest first, up to `runs_max`, until shortly before the deadline.
         """
         programs_max = self._settings.list_limit_max
-        union, budget = ProgramUnion(daily=daily), self._times.budget(until_deadline=True)
-        contents = self._content_times(dataset, window, field, directions, budget)
+        union, unknown = ProgramUnion(daily=daily), ProgramUnion()
+        budget = self._times.budget(until_deadline=True)
+        times = self._content_times(dataset, window, field, directions, budget)
         by_program = (
-            (newest, content.directions, runs)
+            (target, newest, content.directions, runs)
+            for target, contents in ((union, times.used), (unknown, times.unknown))
             for content in contents
             for runs, newest in self._windows.runs_by_program(content.times.runs)
         )
-        for item in deadline.until_over(by_program, truncated_by=budget.limits):
-            union.add(*item)
-        if not contents:
+        for target, newest, used_in, runs in deadline.until_over(by_program, truncated_by=budget.limits):
+            target.add(newest, used_in, runs)
+        if not times.used:
             self._require_known(dataset, field)
         programs, failed_only = union.build(failed=failed)
-        if len(programs) > programs_max:
+        unknown_columns, _ = unknown.build(failed=True)
+        if max(len(programs), len(unknown_columns)) > programs_max:
             budget.limits.add(f"list_limit_max={programs_max}")
         listed = programs[:programs_max]
         if sum(len(usage.days) for usage in listed) > PROGRAM_DAYS_MAX:
             budget.limits.add(f"program_days_max={PROGRAM_DAYS_MAX}")
             listed = _with_newest_days(listed)
-        return Programs(tuple(listed), failed_only, tuple(sorted(budget.limits)))
+        limits = tuple(sorted(budget.limits))
+        return Programs(tuple(listed), failed_only, limits, tuple(unknown_columns[:programs_max]))
 
     def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.
@@ -331,7 +349,7 @@ class RunReader(Reader):
         """
         counts = BucketCounts(window, buckets=buckets)
         budget = self._times.budget(until_deadline=True)
-        contents = self._content_times(dataset, window, field, BOTH, budget)
+        contents = self._content_times(dataset, window, field, BOTH, budget).used
         completed = (self._completed(content, counts) for content in contents)
         for times in deadline.until_over(completed, truncated_by=budget.limits):
             for runs in times.runs:
@@ -356,25 +374,41 @@ class RunReader(Reader):
         field: str,
         directions: Sequence[Direction],
         budget: RunBudget,
-    ) -> list[_ContentTimes]:
+    ) -> _UsedContents:
         """Return when each content that used a dataset or field ran, including failed runs."""
         queries = [WindowQuery(direction, dataset, window, True) for direction in directions]
-        contents: dict[str, _ContentTimes] = {}
+        used: dict[str, _ContentTimes] = {}
+        unknown: dict[str, _ContentTimes] = {}
         for query, by_name in zip(queries, self._times.times(queries, budget), strict=True):
             if field:
                 self._contents.load(checksum for times in by_name.values() for checksum in times)
             for name, times in by_name.items():
                 content_field = DatasetField(name, field)
                 for checksum, listed in times.items():
-                    if field and not self._contents.mentions_field(
-                        FieldOfContent(checksum, content_field), query.direction
-                    ):
+                    is_known = self._uses(FieldOfContent(checksum, content_field), query.direction)
+                    if is_known is None:
                         continue
                     content = _ContentTimes(
                         checksum, replace(query, dataset=name), listed, frozenset({query.direction})
                     )
+                    contents = used if is_known else unknown
                     contents[checksum] = content.merged(contents.get(checksum))
-        return list(contents.values())
+        # By one name of the dataset a content may use the field, and by another one no columns.
+        unknown_alone = (
+            content._replace(directions=content.directions - used[checksum].directions)
+            if checksum in used
+            else content
+            for checksum, content in unknown.items()
+        )
+        return _UsedContents(
+            list(used.values()), [content for content in unknown_alone if content.directions]
+        )
+
+    def _uses(self, content: FieldOfContent, direction: Direction) -> bool | None:
+        """Return True if a content uses a field, False if that is unknown, None if not; "" is the dataset."""
+        if not content.field.name or self._contents.mentions_field(content, direction):
+            return True
+        return False if self._contents.may_use_field(content, direction) else None
 
     def _runs(
         self,
@@ -385,8 +419,11 @@ class RunReader(Reader):
         directions: Sequence[Direction] = BOTH,
         start_after: bytes = b"",
         batch_size: int = BATCH_RUNS,
-    ) -> Iterator[tuple[RunKey, ListedRun]]:
-        """Yield each run of the window once, with its key, newest first. Raises DeadlineExceeded."""
+    ) -> Iterator[tuple[RunKey, ListedRun, bool]]:
+        """Yield each run of the window once, newest first, with its key and whether it is known to match.
+
+        Raises DeadlineExceeded.
+        """
         references = heapq.merge(
             *(
                 self._runs_by_tail(WindowQuery(direction, name, window, True), field, start_after, batch_size)
@@ -399,23 +436,26 @@ class RunReader(Reader):
         for _, group in groupby(references, key=lambda item: item[0]):
             matches = list(group)
             committed = matches[0][1]
-            run_directions = frozenset(direction for _, _, direction in matches)
-            yield committed.key, ListedRun(committed.run, committed.checksum, run_directions)
+            is_known = any(is_used for *_, is_used in matches)
+            run_directions = frozenset(
+                direction for _, _, direction, is_used in matches if is_used is is_known
+            )
+            yield committed.key, ListedRun(committed.run, committed.checksum, run_directions), is_known
 
     def _runs_by_tail(
         self, query: WindowQuery, field: str, start_after: bytes, batch_size: int
-    ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
+    ) -> Iterator[tuple[bytes, CommittedRun, Direction, bool]]:
         """Yield matching runs by reference tail, newest first.
 
-        With `field`, yield only runs that touch it.
+        With `field`, yield only runs that touch it, and those of which that is unknown, with False.
         """
         dataset_field = DatasetField(query.dataset, field)
         for committed in self._windows.runs(
             query, start_after=start_after, batch_size=batch_size, leaves_out_damaged=True
         ):
-            content = FieldOfContent(committed.checksum, dataset_field)
-            if not field or self._contents.mentions_field(content, query.direction):
-                yield reference_tail_of(committed), committed, query.direction
+            is_known = self._uses(FieldOfContent(committed.checksum, dataset_field), query.direction)
+            if is_known is not None:
+                yield reference_tail_of(committed), committed, query.direction, is_known
 
     def _require_known(self, dataset: Dataset, field: str) -> None:
         """Raise NotFound for a dataset, or a field of it unless "", that was never recorded."""

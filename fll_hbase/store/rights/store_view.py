@@ -338,7 +338,13 @@ class StoreView(LineageStore):
         if page.next_after and is_hidden[-1]:
             page = replace(page, next_after=position.next_after(page, is_hidden))
         first = position.hidden
-        return self._numbered_page(replace(page, runs=page.runs[first:], keys=page.keys[first:]))
+        shown = replace(
+            page,
+            runs=page.runs[first:],
+            keys=page.keys[first:],
+            unknown_columns=page.unknown_columns[first:],
+        )
+        return self._numbered_page(shown)
 
     def namespace_runs(self, query: RunsQuery, **page: Any) -> RunsPage:
         """Return a page of the runs of one namespace's programs, or of all readable ones."""
@@ -347,8 +353,10 @@ class StoreView(LineageStore):
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
         """Return the programs of a dataset; hidden ones are numbered instead of named."""
         result = self._numbered(super().programs(dataset, window, **query))
-        programs = sorted(result.programs, key=program_order)
-        return replace(result, programs=tuple(programs))
+        programs, unknown = (
+            tuple(sorted(listed, key=program_order)) for listed in (result.programs, result.unknown_columns)
+        )
+        return replace(result, programs=programs, unknown_columns=unknown)
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return where visible data is older than a policy allows."""

@@ -98,7 +98,6 @@ class GroupCommit:
             return
         with self._queue_lock:
             group, self._queue = self._queue[:GROUP_RUNS_MAX], self._queue[GROUP_RUNS_MAX:]
-        metrics.GROUP_RUNS.observe(len(group))
         try:
             for member, result in zip(group, self._results(group), strict=True):
                 member.finish(result)
@@ -111,7 +110,7 @@ class GroupCommit:
     def _results(self, group: Sequence[_CommitRequest]) -> list[CommitResult | LineageError]:
         """Return one result each; an input's error is returned only for the run that has it."""
         try:
-            return self._record([request.run for request in group])
+            results = self._record([request.run for request in group])
         except StoreUnavailable as error:
             # Create one exception per thread, because raising a shared one would mix their tracebacks.
             return [type(error)(str(error)) for _ in group]
@@ -120,6 +119,9 @@ class GroupCommit:
                 return [error]
             # The error does not name its run. Commits are idempotent, so commit each run again alone.
             return [result for request in group for result in self._results([request])]
+        if committed := sum(isinstance(result, CommitResult) for result in results):
+            metrics.GROUP_RUNS.observe(committed)
+        return results
 
     def _withdraw(self, request: _CommitRequest) -> bool:
         """Remove the request from the queue; return False if it is already being committed."""

@@ -36,9 +36,13 @@ export function ProgramTable({ state }: { state: PageState }) {
   const programs = useAnswer({ path: paths.programs(ns, name), params: { start, end, field, failed } });
   return (
     <Answered of={programs} lines={8}>
-      {({ body }) =>
-        body.programs.length === 0 ? <EmptyWindow state={state} /> : <Table caption="Programs" columns={PROGRAM_COLUMNS} rows={body.programs} />
-      }
+      {({ body: { programs: listed, programsWithUnknownColumns: maybe = [] } }) => (
+        <>
+          {listed.length + maybe.length === 0 && <EmptyWindow state={state} />}
+          {listed.length > 0 && <Table caption="Programs" columns={PROGRAM_COLUMNS} rows={listed} />}
+          {maybe.length > 0 && <Table caption="Programs that do not report whether they used the field" showCaption columns={PROGRAM_COLUMNS} rows={maybe} />}
+        </>
+      )}
     </Answered>
   );
 }

@@ -28,16 +28,19 @@ export function ProgramsPanel({ query, state, contents }: ProgramsPanelProps) {
     <aside class="programs-panel" aria-labelledby="programs-title">
       <h2 id="programs-title">{direction === "backward" ? "Programs that wrote it" : "Programs that read it"}</h2>
       <Answered of={answer} lines={4}>
-        {({ body }) => (
-          <Limited items={body.programs} first={PROGRAMS_FIRST} what="programs">
-            {(shown) => (
-              <ul class="programs">
-                {shown.map((program, index) => (
-                  <ProgramItem key={index} program={program} />
-                ))}
-              </ul>
-            )}
-          </Limited>
+        {({ body: { programs, programsWithUnknownColumns: maybe = [] } }) => (
+          <>
+            <Limited items={programs} first={PROGRAMS_FIRST} what="programs">
+              {(shown) => (
+                <ul class="programs">
+                  {shown.map((program, index) => (
+                    <ProgramItem key={index} program={program} />
+                  ))}
+                </ul>
+              )}
+            </Limited>
+            {maybe.length > 0 && <p class="quiet">{count(maybe.length, "program")} used the dataset without reporting whether they used the field.</p>}
+          </>
         )}
       </Answered>
       {contents.length > 0 && <p class="quiet">{count(contents.length, "distinct content")} in this window.</p>}

@@ -12,7 +12,7 @@ import { Table } from "../parts/table";
 import { usePages } from "../queries/use-pages";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
-import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
+import { fieldReportParams, type FieldReportProps, UnknownColumns, UnknownRelations } from "./report-parts";
 import { subjectFacts } from "./field-tags";
 
 const RUNS_PAGE = 50;
@@ -26,7 +26,7 @@ export function ConsumptionReport(props: FieldReportProps) {
   return (
     <Answered of={list.first} lines={14}>
       {(answer) => {
-        const { programs = [], derived = [], dropped, unknown } = answer.body;
+        const { programs = [], programsWithUnknownColumns: maybe = [], derived = [], dropped, unknown } = answer.body;
         const runs = list.pages.flatMap(({ body }) => body.runs);
         return (
           <article class="report">
@@ -41,7 +41,7 @@ export function ConsumptionReport(props: FieldReportProps) {
               hasPage
               setWhole={setWhole}
             />
-            {runs.length + derived.length === 0 ? (
+            {runs.length + derived.length + maybe.length === 0 ? (
               <EmptyWindow state={state} what="No run read this field" />
             ) : (
               <p class="report-summary">{answer.body.verdict}</p>
@@ -53,6 +53,7 @@ export function ConsumptionReport(props: FieldReportProps) {
                 <Table caption="Programs that read it" columns={PROGRAM_COLUMNS} rows={programs} />
               </Section>
             )}
+            <UnknownColumns title="Programs that may have read it" programs={maybe} />
             <ReachedSection title="Fields made of it" report="consumption" fields={derived} isWhole={isWhole} />
             {runs.length > 0 && (
               <Section title="Runs that read it" count={`${runs.length}${list.hasMore ? "+" : ""}`} note="newest first">

@@ -18,7 +18,7 @@ import { Time } from "../parts/time";
 import { useAnswer } from "../queries/use-answer";
 import { ReachedSection } from "./reached-table";
 import { ReportHead } from "./report-head";
-import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
+import { fieldReportParams, type FieldReportProps, UnknownColumns, UnknownRelations } from "./report-parts";
 import { subjectFacts } from "./field-tags";
 
 const STRETCHES: readonly Column<Stretch>[] = [
@@ -56,7 +56,7 @@ export function ProvenanceReport(props: FieldReportProps) {
             hasPage
             setWhole={setWhole}
           />
-          {answer.body.stretches.length === 0 ? (
+          {answer.body.programs.length + (answer.body.programsWithUnknownColumns ?? []).length === 0 ? (
             <EmptyWindow state={state} what="No run wrote this field" />
           ) : (
             <p class="report-summary">{answer.body.verdict}</p>
@@ -70,7 +70,7 @@ export function ProvenanceReport(props: FieldReportProps) {
 }
 
 function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {
-  const { sources, upstream, programs, stretches, derivations, detailed, field } = body;
+  const { sources, upstream, programs, programsWithUnknownColumns = [], stretches, derivations, detailed, field } = body;
   const rows = useMemo(() => rowsOfField(detailed), [detailed]);
   return (
     <>
@@ -81,6 +81,7 @@ function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {
           <Table caption="Programs that wrote it" columns={PROGRAM_COLUMNS} rows={programs} />
         </Section>
       )}
+      <UnknownColumns title="Programs that may have written it" programs={programsWithUnknownColumns} />
       {rows.length > 0 && (
         <Section title="Operations of the last hop" count={rows.length}>
           <OperationList rows={rows} asked={field} isWhole={isWhole} />

@@ -214,6 +214,50 @@ def test_a_policy_is_kept_only_if_that_is_known(
     assert [item["destination"]["name"] for item in body["unknown"]] == documents
 
 
+def test_a_kept_policy_says_since_when_runs_are_recorded(client: FlaskClient) -> None:
+    record_new(client, copied("a", "b", days=10))
+    tag(client, "a")
+    put_policy(client, tag="PII")
+    young = report(client)
+    first_ms = now_ms() - 10 * DAY_MS
+    assert abs(young["recordedFrom"] - first_ms) < DAY_MS
+    assert "Runs of all 2 datasets are recorded since " in young["verdict"]
+    assert young["verdict"].endswith(", after the cut-off: older data may exist without a recorded run.")
+    record_new(client, copied("a", "x", days=100), copied("y", "b", days=101))
+    old = report(client, start="now-95d")
+    assert old["verdict"].startswith("Kept: ")
+    assert old["verdict"].endswith(" UTC.")
+    query = {"policy": "gdpr", "start": "now-95d"}
+    page = client.get(target("v3", "reports", "retention", **query), headers={"Accept": "text/html"})
+    assert "<dt>Recorded since</dt>" in page.text
+    assert "recordedFrom" not in report(client)
+
+
+def test_a_policy_on_a_dataset_without_runs(client: FlaskClient) -> None:
+    put_policy(client, field={"namespace": "ns1", "name": "later", "field": "f"})
+    assert report(client)["verdict"].endswith(" 1 of 1 dataset has no recorded run.")
+
+
+def test_an_older_run_that_reports_no_columns_may_have_written_a_field(client: FlaskClient) -> None:
+    record_new(client, copied("a", "b", days=10))
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2015-09-22T00:00:00Z",
+        "producer": "p",
+        "schemaURL": "s",
+        "run": {"runId": "0187c3b8-5f0a-7d1e-9c3f-000000000001"},
+        "job": {"namespace": "ns1", "name": "fill"},
+        "outputs": [{"namespace": "ns1", "name": "a"}],
+    }
+    assert client.post("/api/v1/lineage", json=event).status_code == 201
+    tag(client, "a")
+    put_policy(client, tag="PII")
+    assert report(client)["verdict"] == (
+        "Not known: no run more than 90d ago is known to have written any of 2 fields, but older runs wrote"
+        " the datasets of 1 of them without reporting all columns."
+    )
+
+
 def test_nothing_hidden_complies(client: FlaskClient) -> None:
     hidden = {"namespace": "secret", "name": "b"}
     record_new(client, copied("a", "c", days=10))

@@ -16,6 +16,7 @@ from api.app import create_app
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.api.conftest import MakeClient
 from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
 from tests.support.lineage_documents import RUN, Json, copying
 
@@ -107,6 +108,80 @@ class TestProvenance:
         assert [node["label"] for node in body["detailed"]["nodes"]] == ["UID"]
         assert body["simple"]["checksums"] == body["detailed"]["checksums"]
         assert [item["runs"] for item in body["stretches"]] == [1]
+
+
+def event(job: str, number: int, **more: Any) -> Json:
+    """An OpenLineage event of a run that read and wrote nothing."""
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": f"2015-09-22T0{number}:00:00Z",
+        "producer": "p",
+        "schemaURL": "s",
+        "run": {"runId": f"0187c3b8-5f0a-7d1e-9c3f-00000000000{number}"},
+        "job": {"namespace": "ns1", "name": job},
+        **more,
+    }
+
+
+class TestUnknownColumns:
+    """Programs whose runs used the dataset, and do not report whether they used the field."""
+
+    RAW = ({"namespace": "ns1", "name": "raw"},)
+
+    def record(self, client: FlaskClient, *events: Json) -> None:
+        for item in events:
+            assert client.post("/api/v1/lineage", json=item).status_code == 201
+
+    def test_readers_are_in_all_parts_of_the_report(self, uid: FlaskClient) -> None:
+        self.record(uid, event("peek", 1, inputs=self.RAW), event("peek2", 2, inputs=self.RAW))
+        body = report(uid, "consumption")
+        assert [item["program"] for item in body["programs"]] == ["load", "lose"]
+        assert [item["program"] for item in body["programsWithUnknownColumns"]] == ["peek2", "peek"]
+        assert (
+            "2 programs may have read it: 2 runs read the dataset without reporting all columns."
+            in body["verdict"]
+        )
+        sheet = self.text(uid, "consumption", "text/csv", part="programs")
+        rows = list(csv.DictReader(io.StringIO(sheet)))
+        assert [(row["program"], row["columns"]) for row in rows] == [
+            ("load", ""),
+            ("lose", ""),
+            ("peek2", "unknown"),
+            ("peek", "unknown"),
+        ]
+        assert "Programs that may have read it: 2" in self.text(uid, "consumption", "text/html")
+
+    def test_a_report_without_a_known_reader_does_not_say_that_no_run_read_it(
+        self, client: FlaskClient
+    ) -> None:
+        record_new(client, copying("older", "raw", "UID", run=run(0)))
+        assert report(client, "consumption")["verdict"] == "No run of the window read it."
+        self.record(client, event("peek", 1, inputs=self.RAW))
+        assert report(client, "consumption")["verdict"] == (
+            "No run of the window is known to have read it. 1 program may have read it: 1 run read the"
+            " dataset without reporting all columns."
+        )
+        assert "programsWithUnknownColumns" not in report(client, "provenance")
+
+    def test_a_reader_that_writes_another_dataset_is_named_too(self, uid: FlaskClient) -> None:
+        self.record(uid, event("export", 1, inputs=self.RAW, outputs=[{"namespace": "ns1", "name": "file"}]))
+        body = report(uid, "consumption")
+        assert [item["program"] for item in body["programsWithUnknownColumns"]] == ["export"]
+        assert [item["destination"]["name"] for item in body["unknown"]] == ["file"]
+
+    def test_writers_without_columns_or_inputs(self, uid: FlaskClient) -> None:
+        self.record(uid, event("fill", 1, outputs=self.RAW))
+        body = report(uid, "provenance")
+        assert body["verdict"] == (
+            "No run of the window is known to have written it. 1 program may have written it: 1 run wrote the"
+            " dataset without reporting all columns."
+        )
+        assert "Programs that may have written it: 1" in self.text(uid, "provenance", "text/html")
+
+    @staticmethod
+    def text(client: FlaskClient, kind: str, media_type: str, **params: object) -> str:
+        query = {**ALL, **SUBJECT, **params}
+        return client.get(f"/v3/reports/{kind}", query_string=query, headers={"Accept": media_type}).text
 
 
 class TestHow:
@@ -218,11 +293,24 @@ class TestVerdict:
         assert report(uid, "consumption")["verdict"] == (
             "2 programs read it (1 only failed), in 1 run, and in 1 failed run."
             " 2 fields are made of its value (2 of them copies), 0 only shaped by it."
-            " Results of failed runs are left out."
+            " 1 field that failed runs alone made is left out."
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
         assert verdict == "The field has 1 true source in ns1/raw. The field was made in 1 way, by 1 run."
         assert report(uid, "consumption", endpoint="bills")["verdict"] == "No run of the window read it."
+
+    def test_fields_of_failed_runs_alone_are_counted(self, uid: FlaskClient) -> None:
+        lost = report(uid, "provenance", endpoint="lost")
+        assert lost["verdict"] == "Only failed runs wrote it: 1 run, which is left out."
+        record_new(uid, copying("bills", "late", "UID", run=run(3, state="FAIL")))
+        assert "2 fields that failed runs alone made are left out." in report(uid, "consumption")["verdict"]
+        assert "left out" not in report(uid, "consumption", failed="true")["verdict"]
+
+    def test_behind_a_limit_their_number_is_not_known(self, make_client: MakeClient) -> None:
+        client = make_client(Settings(connections_max=1))
+        record_new(client, *(copying("raw", name, "UID", run=run(0, run=name)) for name in "abc"))
+        verdict = report(client, "consumption")["verdict"]
+        assert verdict.endswith("Fields that failed runs alone made, if there are any, are left out.")
 
     def test_a_generated_field_has_no_source(self, client: FlaskClient) -> None:
         document = hashing("raw", "orders", "UID", run=run(0))

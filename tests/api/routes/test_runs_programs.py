@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import create_app
+from api.wire.environ import PRINCIPAL
+from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -136,6 +138,94 @@ class TestRunsOfField:
         (link,) = first.headers["Link"].split(";")[:1]
         second = orders.get(link.strip("<>").replace("http://localhost", ""))
         assert [run["run"] for run in second.json["runs"]] == ["l1", "l0"]
+
+
+def event(job: str, number: int, *, inputs: list[str], outputs: list[str], **more: str) -> Json:
+    """An OpenLineage event of a run without columns, some hours after FIRST_MS."""
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": f"2023-11-15T0{number}:00:00Z",
+        "producer": "p",
+        "schemaURL": "s",
+        "run": {"runId": f"0187c3b8-5f0a-7d1e-9c3f-00000000000{number}"},
+        "job": {"namespace": "ns1", "name": job},
+        "inputs": [{"namespace": "ns1", "name": name} for name in inputs],
+        "outputs": [{"namespace": "ns1", "name": name} for name in outputs],
+        **more,
+    }
+
+
+class TestUnknownColumns:
+    """Runs that used a dataset and do not report whether they used a field of it."""
+
+    @pytest.fixture
+    def client(self, orders: FlaskClient) -> FlaskClient:
+        for item in (
+            event("peek", 1, inputs=["orders"], outputs=[]),
+            event("export", 2, inputs=["orders"], outputs=["file"]),
+            event("refill", 3, inputs=[], outputs=["orders"]),
+            event("crash", 4, inputs=["orders"], outputs=[], eventType="FAIL"),
+        ):
+            assert orders.post("/api/v1/lineage", json=item).status_code == 201
+        return orders
+
+    def programs(self, client: FlaskClient, **query: str) -> tuple[list[str], list[str]]:
+        listed = get_json(client, *DATASET, "programs", **ALL, **query)
+        members = ("programs", "programsWithUnknownColumns")
+        sure, unsure = ([item["program"] for item in listed.get(name, ())] for name in members)
+        return sure, unsure
+
+    def test_their_programs_are_apart(self, client: FlaskClient) -> None:
+        assert self.programs(client, field="UID", direction="forward") == (
+            ["bill"],
+            ["export", "peek", "crash"],
+        )
+        assert self.programs(client, field="UID", direction="backward") == (["load"], ["refill"])
+        assert self.programs(client)[1] == []
+        unknown = get_json(client, *DATASET, "programs", **ALL, field="UID")["programsWithUnknownColumns"]
+        assert [item.get("failedOnly", False) for item in unknown] == [False, False, False, True]
+
+    def test_a_field_that_was_never_recorded_is_not_found(self, client: FlaskClient) -> None:
+        assert_problem(client.get(path(*DATASET, "programs", **ALL, field="nothing")), 404)
+
+    def test_a_program_that_reported_columns_in_another_run_is_in_both(self, client: FlaskClient) -> None:
+        record_new(client, copying("orders", "bills", "UID", run=nightly("p1", program="peek", hours=9)))
+        for programs in self.programs(client, field="UID", direction="forward"):
+            assert "peek" in programs
+
+    def test_they_are_bounded(self, make_client: MakeClient) -> None:
+        client = make_client(Settings(list_limit_max=2))
+        record_new(client, copying("orders", "bills", "UID", run=nightly("b1")))
+        for number in range(3):
+            body = event(f"peek{number}", number, inputs=["orders"], outputs=[])
+            assert client.post("/api/v1/lineage", json=body).status_code == 201
+        listed = get_json(client, *DATASET, "programs", **ALL, field="UID")
+        assert [item["program"] for item in listed["programsWithUnknownColumns"]] == ["peek2", "peek1"]
+        assert listed["truncatedBy"] == ["list_limit_max=2"]
+
+    def test_pages_count_their_runs_once(self, client: FlaskClient) -> None:
+        complete = get_json(client, *DATASET, "runs", **ALL, field="UID")
+        assert (len(complete["runs"]), complete["runsWithUnknownColumns"]) == (6, 4)
+        assert "runsWithUnknownColumns" not in get_json(client, *DATASET, "runs", **ALL)
+        runs, counted, link = [], 0, path(*DATASET, "runs", **ALL, field="UID", limit=1)
+        while link:
+            answer = client.get(link)
+            runs += answer.get_json()["runs"]
+            counted += answer.get_json().get("runsWithUnknownColumns", 0)
+            link = answer.headers.get("Link", "").split(">")[0].strip("<").replace("http://localhost", "")
+        assert (runs, counted) == (complete["runs"], 4)
+
+    def test_hidden_programs_have_numbers(self, client: FlaskClient) -> None:
+        reader = Principal("ana", (Grant(Role.READER, "ns1"),))
+        hidden = event("secret", 5, inputs=["orders"], outputs=[])
+        hidden["job"]["namespace"] = "other"
+        assert client.post("/api/v1/lineage", json=hidden).status_code == 201
+        answer = client.get(
+            path(*DATASET, "programs", **ALL, field="UID", direction="forward"),
+            environ_overrides={PRINCIPAL: reader},
+        )
+        listed = answer.get_json()["programsWithUnknownColumns"]
+        assert [item.get("program", item.get("hidden")) for item in listed] == [1, "export", "peek", "crash"]
 
 
 class TestCounts:

@@ -48,6 +48,7 @@ class TestTokens:
         assert "expires" not in token
 
     def test_as_json(self, store: str) -> None:
+        open_table(store).close()
         result = fll("token", "create", "a", *READ, "--json", "--store", store)
         answer = json.loads(result.stdout)
         assert parse_token(answer["token"]).id == answer["id"]
@@ -88,6 +89,21 @@ class TestTokens:
 
     def test_a_store_that_is_not_there(self, store: str) -> None:
         assert "there is no store" in complaint("token", "list", "--store", store, code=2)
+
+    @pytest.mark.parametrize(
+        "command", [("token", "create", "a"), ("grant", "set", "user:ana")], ids=" ".join
+    )
+    def test_a_new_store_has_a_name_and_is_reported(
+        self, store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+    ) -> None:
+        line = complaint(*command, *READ, code=2)
+        assert "there is no store at sqlite:///data/field_level_lineage.db" in line
+        assert "--store names another" in line
+        assert not list(tmp_path.iterdir())
+        assert f"fll: made a new store at {store}." in fll(*command, *READ, "--store", store).stderr
+        assert "made" not in fll(*command, *READ, "--store", store).stderr
+        monkeypatch.setenv("FLL_STORE", f"{store}2")
+        assert f"fll: made a new store at {store}2." in fll(*command, *READ).stderr
 
 
 class TestGrants:

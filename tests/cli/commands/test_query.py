@@ -45,6 +45,32 @@ def test_fields_that_are_not_known_are_reported_as_such(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("programs", ["columns", "unknown", "columns unknown: its runs used the dataset"]),
+        ("consumers", ["peek (columns unknown)"]),
+        ("runs", ["1 more run used the dataset without reporting whether they used the field"]),
+    ],
+)
+def test_runs_that_do_not_report_whether_they_used_a_field(
+    tmp_path: Any, command: str, words: list[str]
+) -> None:
+    copied, peeked = document("r1"), document("r2")
+    peeked["run"]["program"] = "peek"
+    peeked["operations"] = [
+        {"type": "READ", "name": "r", "source": {"name": "orders"}, "outputs": []},
+        {"type": "WRITE", "name": "w", "destination": {"name": "b"}, "inputs": []},
+    ]
+    url = f"sqlite:///{tmp_path}/store.db"
+    for payload in (copied, peeked):
+        assert fll("record", "-", "--store", url, stdin=json.dumps(payload).encode()).exit_code == 0
+    about = ("shop/orders.net",) if command == "consumers" else ("shop", "orders", "--field", "net")
+    table = printed(command, *about, "--store", url)
+    for text in words:
+        assert text in table
+
+
+@pytest.mark.parametrize(
     ("options", "levels", "directions"),
     [
         ((), {1}, {"backward", "forward"}),

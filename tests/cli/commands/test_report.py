@@ -7,8 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
+from werkzeug.serving import make_server
 
+from api import create_app
+from api.wire.environ import PRINCIPAL
+from fll_hbase.model.access import Grant, Principal, Role
+from fll_hbase.runtime.config import Settings
+from fll_hbase.store.factory import open_store
 from tests.support.commands import WINDOW, complaint, fll, printed
+from tests.support.threaded_server import in_thread
 
 UID = ("report", "consumption", "bank/DailyTransactions.UID", *WINDOW)
 
@@ -22,6 +29,20 @@ def test_a_file_has_what_the_format_prints(sampled: str, tmp_path: Path, suffix:
     # But for the time at which it was made.
     lines = zip(path.read_bytes().decode().splitlines(), expected.splitlines(), strict=True)
     assert all(line == other or "<dt>Made</dt>" in line for line, other in lines)
+
+
+def test_a_report_of_a_server_names_its_principal(sampled: str, tmp_path: Path) -> None:
+    store = open_store(Settings(store=sampled))
+    app, principal = create_app(store), Principal("Ana Ø", (Grant(Role.ADMIN, "*"),))
+    server = make_server("127.0.0.1", 0, lambda environ, start: app({**environ, PRINCIPAL: principal}, start))
+    path = tmp_path / "report.html"
+    with in_thread(server):
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert fll(*UID, "--server", url, "--output", str(path)).exit_code == 0
+    store.close()
+    assert "<dt>By</dt><dd>Ana Ø (operating-system user " in path.read_text()
+    assert fll(*UID, "--store", sampled, "--output", str(path)).exit_code == 0
+    assert "(operating-system user" not in path.read_text()
 
 
 def test_a_file_of_another_kind_is_refused_and_none_is_left(sampled: str, tmp_path: Path) -> None:

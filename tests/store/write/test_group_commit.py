@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.runtime import metrics
 from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import CommitResult
@@ -116,3 +117,16 @@ def test_where_nothing_moves_those_behind_give_up(monkeypatch: pytest.MonkeyPatc
         gate.open.set()
         assert first.result().run == "run0"
     assert gate.group_sizes == [1]
+
+
+def test_only_committed_runs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[float] = []
+    monkeypatch.setattr(metrics.GROUP_RUNS, "record", lambda value, labels: measured.append(value))
+    record_concurrently(Gate(StoreUnavailable("away"), failing_run="run2"), 4)
+    assert measured == [1]
+    measured.clear()
+    record_concurrently(Gate(CorruptRow("no row"), failing_run="run2"), 4)
+    assert measured == [1, 1, 1]
+    measured.clear()
+    record_concurrently(Gate(), 8)
+    assert measured == [1, GROUP_RUNS_MAX, 3]
