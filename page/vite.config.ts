@@ -42,5 +42,6 @@ export default defineConfig({
     host: "127.0.0.1",
     proxy: Object.fromEntries(["/v3", "/docs", "/openapi.json"].map((path) => [path, process.env.API ?? "http://127.0.0.1:8080"])),
   },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+  // Generous for a busy machine: the slowest test takes a second alone.
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], testTimeout: 120_000, hookTimeout: 120_000 },
 });

@@ -205,6 +205,8 @@ export interface components {
             field: components["schemas"]["SubjectField"];
             runs: components["schemas"]["ListedRun"][];
             programs?: components["schemas"]["Program"][];
+            /** @description Programs of runs that read or wrote the dataset without reporting whether they used the `field`, also programs all of whose runs failed. A program may be in `programs`, too, for other runs. Left out if there are none */
+            programsWithUnknownColumns?: components["schemas"]["Program"][];
             failedOnly?: number;
             verdict?: string;
             derived?: components["schemas"]["ReachedField"][];
@@ -900,6 +902,8 @@ export interface components {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
             retainedFrom?: number;
             programs: components["schemas"]["Program"][];
+            /** @description Programs of runs that read or wrote the dataset without reporting whether they used the `field`, also programs all of whose runs failed. A program may be in `programs`, too, for other runs. Left out if there are none */
+            programsWithUnknownColumns?: components["schemas"]["Program"][];
             failedOnly: number;
             truncated: boolean;
             truncatedBy?: string[];
@@ -912,6 +916,8 @@ export interface components {
             field: components["schemas"]["SubjectField"];
             verdict: string;
             programs: components["schemas"]["Program"][];
+            /** @description Programs of runs that read or wrote the dataset without reporting whether they used the `field`, also programs all of whose runs failed. A program may be in `programs`, too, for other runs. Left out if there are none */
+            programsWithUnknownColumns?: components["schemas"]["Program"][];
             failedOnly: number;
             sources: components["schemas"]["ReachedField"][];
             upstream: components["schemas"]["ReachedField"][];
@@ -1046,6 +1052,8 @@ export interface components {
             /** @description The field of the policy; left out for one on a tag */
             field?: components["schemas"]["SubjectField"];
             window: components["schemas"]["ReportWindow"];
+            /** @description Without older data: a time in milliseconds since 1970 from which on each dataset of `complying` has recorded runs. Left out if one has none, or for more than 50 datasets */
+            recordedFrom?: number;
             verdict: string;
             fields: components["schemas"]["ExpiredField"][];
             /** @description Fields of the policy, or made of them, without a known older run */
@@ -1130,6 +1138,8 @@ export interface components {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
             retainedFrom?: number;
             runs: components["schemas"]["ListedRun"][];
+            /** @description Runs between those of this page that used the dataset without reporting whether they used the `field`; left out if there are none */
+            runsWithUnknownColumns?: number;
         };
         Source: {
             namespace: string;
