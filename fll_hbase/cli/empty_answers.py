@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from fll_hbase.cli.output import TABLE
-from fll_hbase.cli.render.time_text import format_with_zone
+from fll_hbase.cli.render.time_text import ANOTHER_WINDOW, format_with_zone
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.queries.time_window import WindowText
+from fll_hbase.queries.time_window import WindowText, parse_window
+from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.escape import escape_control
 
 if TYPE_CHECKING:
@@ -41,14 +42,21 @@ def empty_note(
 
 
 def last_run_note(client: Connection, dataset: Dataset, window: WindowText, output_format: str) -> str:
-    """Return when the newest run of a dataset started, whatever the window, by reading one run."""
+    """Return when the newest run of a dataset started, whatever the window, and what follows from it.
+
+    Reads one run.
+    """
     if output_format != TABLE:
         return ""
     newest = client.runs(dataset.namespace, dataset.name, start="0", end=_END_OF_TIME, limit=1).body.runs
     if not newest:
         return ""
-    start = format_with_zone(newest[0].start_time, window.zone)
-    return f"the last run of {escape_control(str(dataset))} started {start}"
+    start_ms = newest[0].start_time
+    note = f"the last run of {escape_control(str(dataset))} started {format_with_zone(start_ms, window.zone)}"
+    shown = parse_window(window.start, window.end, now_ms=now_ms())
+    if shown.start_ms <= start_ms < shown.stop_ms:
+        return f"{note}, but no run of this window reported what you ask for"
+    return f"{note}; {ANOTHER_WINDOW}"
 
 
 def failed_only_note(failed_only: int, *, listed: bool) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fll_hbase.cli.render.screen import Block, Screen, Title
 from fll_hbase.cli.render.table_layout import CellText, Column, Heading, lay_out
-from fll_hbase.cli.render.time_text import UTC_NAME, Moment, describe_window
+from fll_hbase.cli.render.time_text import ANOTHER_WINDOW, UTC_NAME, Moment, describe_window
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.queries.tables import Row
@@ -180,10 +180,7 @@ def search_table(hits: Sequence[Row], text: str) -> RenderableType:
 
 def empty_message(window: WindowText, note: str = "") -> Text:
     """Return the message for a window without lineage, including the `note` if it is not empty."""
-    return Text(
-        f"Nothing from {describe_window(window)}; {note}{note and '; '}use --start and --end for another"
-        " window."
-    )
+    return Text(f"Nothing from {describe_window(window)}; {note or ANOTHER_WINDOW}.")
 
 
 def _pair_table(entries: Sequence[LineageEntry]) -> TextTable:

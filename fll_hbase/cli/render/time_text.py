@@ -13,6 +13,7 @@ from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
 UTC_NAME = "UTC"
+ANOTHER_WINDOW = "use --start and --end for another window"
 
 
 @dataclass(frozen=True, slots=True)

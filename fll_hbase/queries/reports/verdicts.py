@@ -29,8 +29,7 @@ def consumption_verdict(
     failed = sum(program.failed for program in programs)
     sentences = [*_readers(programs, failed), *_unknown_columns(readers, "read")]
     if not programs:
-        verb = "is known to have read" if readers.programs_with_unknown_columns else "read"
-        sentences.insert(0, f"No run of the window {verb} it.")
+        sentences.insert(0, "No run of the window is known to have read it.")
     ordered = [field for field in derived if field.in_order]
     values = sum(field.influence == "direct" for field in ordered)
     shaped = [field for field in ordered if field.influence != "direct"]
@@ -84,8 +83,8 @@ def provenance_verdict(
     """Return how many sources a field has, in which datasets, and in how many ways it was made."""
     others = _unknown_columns(writers, "written")
     if not ways:
-        wrote = "is known to have written" if others else "wrote"
-        return " ".join([_failed_writers(writers) or f"No run of the window {wrote} it.", *others])
+        nothing = "No run of the window is known to have written it."
+        return " ".join([_failed_writers(writers) or nothing, *others])
     ways_text = f"The field was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
     ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream]), *others])
     ordered = [field for field in sources if field.in_order]
