@@ -49,7 +49,7 @@ def _unknown_field(store: LineageStore, field: DatasetField) -> FieldError | Non
     return FieldError("field.field", detail)
 
 
-_ADVICE = "; allow unknown names to put the policy all the same"
+_ADVICE = "; --allow-unknown of `fll policy set`, or allowUnknown=true, puts the policy all the same"
 
 
 def _near(name: str, names: Iterable[str]) -> str:
