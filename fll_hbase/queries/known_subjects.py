@@ -50,7 +50,7 @@ def _unknown_field(store: LineageStore, field: DatasetField) -> FieldError | Non
     return FieldError("field.field", detail)
 
 
-_ADVICE = "; allow unknown names to set the policy all the same"
+_ADVICE = "; --allow-unknown of `fll policy set`, or allowUnknown=true, sets the policy all the same"
 
 
 def _near(name: str, names: Iterable[str]) -> str:

@@ -162,7 +162,8 @@ class Delivery:
 
     def _report_recovery(self) -> None:
         """Log that the server answers again and how many runs were lost; restart that count at 0."""
-        lost = f"; {self._lost} runs were not recorded meanwhile" if self._lost else ""
+        runs = "1 run was" if self._lost == 1 else f"{self._lost:,} runs were"
+        lost = f"; {runs} not recorded meanwhile" if self._lost else ""
         _log.warning("the server answers again%s", lost)
         self._lost = 0
 

@@ -115,7 +115,7 @@ def test_send_says_what_may_still_be_written_to(tmp_path: Path, server: Lineage)
     path.write_bytes(path.read_bytes().rpartition(b'{"applicationEnd"')[0])
     assert "1 of them may still be written to" in fll("capture", "send", str(tmp_path)).stdout
     os.utime(path, (0, 0))
-    assert "0 events recorded, 0 refused, of 1 applications\n" in fll("capture", "send", str(tmp_path)).stdout
+    assert "0 events recorded, 0 refused, of 1 application\n" in fll("capture", "send", str(tmp_path)).stdout
     assert not path.exists()
 
 

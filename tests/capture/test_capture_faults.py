@@ -75,7 +75,7 @@ def test_a_killed_driver_leaves_its_plans(jobs: JobRunner, server: Lineage) -> N
         gate.busy = 0
         sent = jobs.send()
     assert sent.returncode == 0, sent.stderr
-    assert "11 events recorded, 0 refused, of 1 applications" in sent.stdout
+    assert "11 events recorded, 0 refused, of 1 application" in sent.stdout
     assert len(server.runs("killed")) == 11
     assert jobs.plans() == []
 

@@ -14,6 +14,7 @@ from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
 from fll_hbase.queries.history import History, HistoryAnswer
+from fll_hbase.queries.reports.report_document import count_text
 from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
 
@@ -102,7 +103,7 @@ def _missing_row(count: int, position: str) -> Iterator[list[CellText]]:
 def _way_rows(parts: Parts, zone: str) -> Iterator[list[CellText]]:
     """Yield a row (kind, content of the newest run, runs) for each way of deriving the field."""
     for way in parts.derivations:
-        runs = f"{way.runs} run" if way.runs == 1 else f"{way.runs} runs"
+        runs = count_text(way.runs, "run")
         if way.last_start is not None:
             runs += f", the last at {format_with_zone(way.last_start, zone)}"
         yield ["way", Checksum(way.checksum), runs]

@@ -44,9 +44,11 @@ def retention_document(body: Json, stamp: Stamp) -> Document:
         others["Description"] = policy["description"]
     if "recordedFrom" in body:
         others["Recorded since"] = f"{stamp.time(body['recordedFrom'])} {stamp.zone}"
-    facts = (
-        others | subject_facts(body.get("field", {})) | window_facts(window["start"], window["end"], stamp)
-    )
+    ends = window_facts(window["start"], window["end"], stamp)
+    if window["start"] == window["end"]:
+        # The window that was asked for begins later, so that none of it is left.
+        ends = {"Cut-off": f"{stamp.time(window['end'])} {stamp.zone}, before the window begins"}
+    facts = others | subject_facts(body.get("field", {})) | ends
     sections = [_fields(body, stamp), _programs(body, stamp), _complying(body)]
     return Document(
         title=f"Retention by policy {policy['name']}",

@@ -187,7 +187,7 @@ class Catalogue:
         # Engines store unquoted names in lower or upper case.
         spellings = {dataset._replace(name=fold(dataset.name)) for fold in (str.lower, str.upper)} - {dataset}
         recorded = ", ".join(repr(other.name) for other in sorted(self.recorded(spellings)))
-        advice = f"{recorded} is recorded" if recorded else "search for its name"
+        advice = f"{recorded} is recorded" if recorded else "`fll find` or GET /v3/search finds names"
         raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it; {advice}")
 
     def require_field(self, field: DatasetField) -> None:

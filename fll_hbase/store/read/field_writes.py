@@ -82,7 +82,8 @@ class FieldWriteReader(Reader):
         fields = self._catalogue.fields(dataset)
         if fields is None:
             raise NotFound(
-                f"dataset {dataset} not found: no recorded run read or wrote it; search for its name"
+                f"dataset {dataset} not found: no recorded run read or wrote it; `fll find` or GET /v3/search"
+                " finds names"
             )
         return self._listed(dataset, fields)
 

@@ -243,7 +243,8 @@ def test_names_of_any_length_are_not_cut(tmp_path: Any) -> None:
     [
         (
             ("lineage", "bank", "nowhere"),
-            "dataset bank/nowhere not found: no recorded run read or wrote it; search for its name",
+            "dataset bank/nowhere not found: no recorded run read or wrote it; `fll find` or GET"
+            " /v3/search finds names",
         ),
         (("field", "bank", "DailyTransactions", "no"), "field 'no' of bank/DailyTransactions not found"),
         (("runs", "nowhere", "DailyTransactions"), "dataset nowhere/DailyTransactions not found"),

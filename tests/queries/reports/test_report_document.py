@@ -107,3 +107,18 @@ def test_the_legend_explains_tags_of_the_head_alone() -> None:
 def test_tags_are_escaped_in_html() -> None:
     pages = [to_html(document) for document in documents("<b>&")]
     assert all('<td class="tags">&lt;b&gt;&amp;</td>' in page and "<b>" not in page for page in pages)
+
+
+def test_a_window_after_the_cut_off_is_no_period() -> None:
+    body = {
+        "policy": {"name": "gdpr", "maxAge": "1d", "tag": "PII"},
+        "window": {"start": 60_000, "end": 60_000},
+        "verdict": "",
+        "fields": [],
+        "complying": [],
+    }
+    facts = retention_document(body, STAMP).facts
+    assert facts["Cut-off"] == "1970-01-01 00:01:00 UTC, before the window begins"
+    assert "until, not included" not in facts
+    facts = retention_document({**body, "window": {"start": 0, "end": 60_000}}, STAMP).facts
+    assert facts["until, not included"] == "1970-01-01 00:01:00 UTC"

@@ -67,7 +67,8 @@ def _check_spool(settings: CaptureSettings) -> bool:
         refused = len(spool.refused())
     except LineageError as error:
         return _report("spool", str(error), passed=False)
-    advice = f"; {refused} files of refused events" if refused else ""
+    files = "1 file" if refused == 1 else f"{refused:,} files"
+    advice = f"; {files} of refused events" if refused else ""
     return _report("spool", f"{spool.path} can be written{advice}", passed=True)
 
 

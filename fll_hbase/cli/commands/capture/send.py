@@ -16,6 +16,7 @@ from fll_hbase.capture.plan_spool import open_plan_spool
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import RECORD_TIMEOUT_SECONDS
 from fll_hbase.client.remote.http_session import HttpSession
+from fll_hbase.queries.reports.report_document import count_text
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.escape import escape_control
@@ -66,4 +67,5 @@ def _summary(deliveries: Mapping[Path, PlanDelivery]) -> str:
     left = sum(not delivery.is_complete for delivery in done)
     waiting = f", {left} of them may still be written to and stay" if left else ""
     sent, refused = sum(item.sent for item in done), sum(item.refused for item in done)
-    return f"{sent} events recorded, {refused} refused, of {len(done)} applications{waiting}"
+    applications = count_text(len(done), "application")
+    return f"{count_text(sent, 'event')} recorded, {refused:,} refused, of {applications}{waiting}"

@@ -118,7 +118,8 @@ class CheckReport:
             lines.append(f"{self.repaired:,} rows repaired, {self.refused:,} not repairable")
             lines += _count_lines("left", self.last_audit.count_errors(), {})
             lines += [f"  not repaired: {line}" for line in self._not_repaired()]
-        lines.append(f"{self.errors_left:,} errors" if self.errors_left else "no errors")
+        errors = "1 error" if self.errors_left == 1 else f"{self.errors_left:,} errors"
+        lines.append(errors if self.errors_left else "no errors")
         return "\n".join(lines)
 
     def _not_repaired(self) -> list[str]:
