@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -22,13 +23,16 @@ ALL = "*"
 """The namespace of a policy on a tag, which applies to fields of all namespaces."""
 
 
+_Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+
+
 class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "max_age": "maxAge"}):
     """The value of a cell: either `tag` or `field`, as namespace, dataset and field."""
 
-    at_ms: int
+    at_ms: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
     max_age: str
     tag: str = ""
-    field: tuple[str, str, str] | None = None
+    field: tuple[_Name, _Name, _Name] | None = None
     description: str = ""
 
 
@@ -132,12 +136,16 @@ def _current(rows: Mapping[str, AgePolicy]) -> dict[str, AgePolicy]:
 def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
     """Return the policy in a row, given its value, or None if it was removed. Raises CorruptRow."""
     with in_row(key):
-        name, _ = layout.parse_policy(key)
+        name, namespace = layout.parse_policy(key)
         if value == REMOVED:
             return None
         try:
             stored = msgspec.json.decode(value, type=_Value)
             age = parse_max_age(stored.max_age)
+            if bool(stored.tag) == bool(stored.field):
+                raise ValueError("expected either a tag or a field")
+            if namespace and (stored.field is None or stored.field[0] != namespace):
+                raise ValueError("its field is of another namespace than its key")
         except (ValueError, UnicodeDecodeError) as error:
             raise CorruptRow(f"{value[:200]!r} is not the value of a policy: {error}") from error
     field = DatasetField(Dataset(*stored.field[:2]), stored.field[2]) if stored.field else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
+from fll_hbase.tables.sqlite_pages import naming_damaged_pages
 from fll_hbase.tables.sqlite_read_only import may_write
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"
@@ -115,13 +117,22 @@ def back_up(
             " Backup and restore"
         )
     if not damaged:
-        open_table(url, create=False).close()
+        with naming_damage(url):
+            open_table(url, create=False).close()
     if is_read_only(url):
         raise ConfigurationError(
             f"{source} can only be read by this user: a backup beside writers needs the right to write to the"
             " file and its directory"
         )
-    return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report, damaged=damaged)
+    with naming_damage(url):
+        return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report, damaged=damaged)
+
+
+def naming_damage(url: str) -> AbstractContextManager[None]:
+    """Return a context whose CorruptRow names all damaged pages, if the URL is that of a SQLite file."""
+    if not url.startswith(SQLITE) or is_in_memory(url):
+        return nullcontext()
+    return naming_damaged_pages(Path(url.removeprefix(SQLITE)))
 
 
 def canonical_url(url: str) -> str:

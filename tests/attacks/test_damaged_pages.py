@@ -33,8 +33,8 @@ def test_a_server_shows_no_damaged_byte_and_goes_on(tmp_path: Path) -> None:
 
 def test_a_check_finds_it_and_a_copy_of_the_file_rescues_the_rest(tmp_path: Path) -> None:
     url, rescued = damaged_store(tmp_path), str(tmp_path / "rescued.db")
-    assert "a page is damaged" in complaint("store", "check", "--store", url, code=1)
-    assert "a page is damaged" in complaint("store", "backup", rescued, "--store", url, code=1)
+    assert "damaged pages" in complaint("store", "check", "--store", url, code=1)
+    assert "damaged pages" in complaint("store", "backup", rescued, "--store", url, code=1)
     printed("store", "backup", rescued, "--damaged", "--store", url)
     report = json.loads(fll("store", "check", "--store", f"sqlite:///{rescued}").stdout)
     assert report["wrong"]["unreadable"] == 1

@@ -27,7 +27,7 @@ from fll_hbase.store.maintenance import migration
 from fll_hbase.store.maintenance.audit import check as audit_check
 from fll_hbase.store.maintenance.audit.local_auditor import local_auditor
 from fll_hbase.tables import Table, back_up, canonical_url, store_exists
-from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory
+from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory, naming_damage
 
 LINE_SECONDS = 60.0
 """How often a line shows the progress without a terminal."""
@@ -186,7 +186,11 @@ def check(*, repair: bool, url: str | None, summary: Path | None) -> None:
     settings = config.from_environment(store=url)
     if is_in_memory(settings.store):
         raise ConfigurationError(f"{MEMORY_URL} is in memory of one process: name a file")
-    with progress_bar(None) as bar, local_auditor(settings, report=_Shown(bar).show) as auditor:
+    with (
+        progress_bar(None) as bar,
+        naming_damage(settings.store),
+        local_auditor(settings, report=_Shown(bar).show) as auditor,
+    ):
         report = audit_check.check(auditor, settings, repair=repair)
     print_summary(report.summary(), lambda: str(report), summary)
     if report.errors_left:

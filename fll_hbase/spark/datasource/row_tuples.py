@@ -91,7 +91,7 @@ def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> 
     single_direction = not isinstance(partition, ReferencePartition) or partition.single_direction
     for hit in run_scan.scan_runs(store, partition, bounds):
         run, checksum = hit.run.run, hit.run.checksum
-        run_columns = (run.run, *start_columns(run.start_ms), checksum)
+        run_columns = (run.run, run.namespace, *start_columns(run.start_ms), checksum)
         compute = partial(_hit_edges, store, hit, bounds, single_direction)
         for columns in cache.rows((checksum, hit.dataset), compute):
             yield (*run_columns, *columns)

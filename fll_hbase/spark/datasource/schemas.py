@@ -7,12 +7,12 @@ from fll_hbase.spark.datasource.reader_options import TableName
 LAST_MS = 253_402_300_799_999
 """The end of the year 9999, the last year that Spark timestamps support."""
 
-_RUN = "run string"
+_RUN = "run string, namespace string"
 # `start_ms` has every start, but `start` is null after the last timestamp of Spark.
 _START = "start timestamp, start_ms bigint"
 SCHEMAS = {
     TableName.RUNS: (
-        f"{_RUN}, namespace string, application string, version string, type string, program string, "
+        f"{_RUN}, application string, version string, type string, program string, "
         f"{_START}, state string, checksum string, details string"
     ),
     TableName.EDGES: (

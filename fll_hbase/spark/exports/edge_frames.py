@@ -81,7 +81,7 @@ def _edges_of_runs(
     """Yield, on a worker, the matching edges of runs as rows of the table `edges`."""
     store, cache = worker_store(settings), EdgeCache()
     for run in runs:
-        run_columns = (run["run"], *start_columns(run["start_ms"]), run["checksum"])
+        run_columns = (run["run"], run["namespace"], *start_columns(run["start_ms"]), run["checksum"])
         edges = cache.rows(run["checksum"], partial(_content_edges, store, run, bounds))
         yield from ((*run_columns, *columns) for columns in edges)
 

@@ -123,6 +123,7 @@ def test_filters_that_are_not_pushed_still_hold(fll: SparkSession, sample_url: s
         "influence = 'indirect' or source_field is null",
         "hour(start) = 5",
         "destination_namespace = 'hospital' and destination_namespace = 'bank'",
+        "namespace = 'hospital' and run is not null",
         f"start_ms between {WEEK.start_ms} and {WEEK.start_ms + DAY_MS}",
     ):
         expected = fll.createDataFrame(rows, edges.schema).where(condition)
