@@ -297,7 +297,10 @@ class TestVerdict:
         )
         verdict = report(uid, "provenance", endpoint="bills")["verdict"]
         assert verdict == "The field has 1 true source in ns1/raw. The field was made in 1 way, by 1 run."
-        assert report(uid, "consumption", endpoint="bills")["verdict"] == "No run of the window is known to have read it."
+        assert (
+            report(uid, "consumption", endpoint="bills")["verdict"]
+            == "No run of the window is known to have read it."
+        )
 
     def test_fields_of_failed_runs_alone_are_counted(self, uid: FlaskClient) -> None:
         lost = report(uid, "provenance", endpoint="lost")
