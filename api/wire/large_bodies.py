@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
-from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.room import Room
 
 from .environ import body_bytes
-from .problems import refuse
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+    from _typeshed.wsgi import InputStream, StartResponse, WSGIApplication, WSGIEnvironment
 
 LARGE_BYTES = 2**18
 """Documents up to this size are read without waiting for room."""
@@ -25,9 +23,10 @@ DOCUMENTS = 2
 
 
 class LargeBodies:
-    """WSGI middleware that lets requests with large bodies wait for room, or answers 503 at their deadline.
+    """WSGI middleware that lets a request with a large body wait for room when it reads the body.
 
-    Batches are exempt because they are read in parts.
+    At its deadline it gets 503. A request that is refused by its head does not wait. Batches are exempt
+    because they are read in parts.
     """
 
     def __init__(self, app: WSGIApplication, settings: Settings) -> None:
@@ -40,13 +39,13 @@ class LargeBodies:
         if size <= LARGE_BYTES:
             return self._app(environ, start_response)
         with ExitStack() as stack:
-            try:
+
+            def wait() -> None:
                 # The wait is part of reading, so an error at the deadline says that nothing was stored.
                 with deadline.reading():
                     stack.enter_context(self._room.hold(size))
-            except LineageError as error:
-                seconds = self._settings.retry_after_seconds
-                return refuse(environ, start_response, error, retry_after_seconds=seconds)
+
+            environ["wsgi.input"] = _LateBody(environ["wsgi.input"], wait)
             return self._app(environ, start_response)
 
     def _size(self, environ: WSGIEnvironment) -> int:
@@ -56,3 +55,30 @@ class LargeBodies:
             return 0
         ratio = self._settings.gzip_ratio_max if environ.get("HTTP_CONTENT_ENCODING") else 1
         return min(size * ratio, self._settings.document_bytes_max)
+
+
+class _LateBody:
+    """A body whose first read calls `wait` before it. Its errors are raised by the read."""
+
+    def __init__(self, body: InputStream, wait: Callable[[], None]) -> None:
+        self._body = body
+        self._wait: Callable[[], None] | None = wait
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._ready().read(size)
+
+    def readline(self, size: int = -1, /) -> bytes:
+        return self._ready().readline(size)
+
+    def readlines(self, hint: int = -1, /) -> list[bytes]:
+        return self._ready().readlines(hint)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._ready())
+
+    def _ready(self) -> InputStream:
+        """Return the body, after `wait` has ended without an error once."""
+        if self._wait is not None:
+            self._wait()
+            self._wait = None
+        return self._body

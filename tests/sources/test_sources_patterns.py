@@ -155,7 +155,7 @@ def test_what_is_quadratic_is_found() -> None:
     """A pattern that was in the product: of names in brackets, and many do not end."""
     pattern = re.compile(r"`([^`]*)`|\[([^\]]*)\]")
     texts = _hostile(pattern)
-    few = CHARACTERS // 4
+    count = CHARACTERS // 4
     assert not all(
-        _is_linear(pattern, *text, is_searched=True, measurements=2, characters=few) for text in texts
+        _is_linear(pattern, *text, is_searched=True, measurements=2, characters=count) for text in texts
     )

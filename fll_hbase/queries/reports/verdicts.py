@@ -83,8 +83,8 @@ def provenance_verdict(
     """Return how many sources a field has, in which datasets, and in how many ways it was made."""
     others = _unknown_columns(writers, "written")
     if not ways:
-        nothing = "No run of the window is known to have written it."
-        return " ".join([_failed_writers(writers) or nothing, *others])
+        no_writer = "No run of the window is known to have written it."
+        return " ".join([_failed_writers(writers) or no_writer, *others])
     ways_text = f"The field was made in {count_text(ways, 'way')}, by {count_text(runs, 'run')}."
     ways_text = " ".join([ways_text, *_not_in_order([*sources, *upstream]), *others])
     ordered = [field for field in sources if field.in_order]

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HIDDEN_MEMBERS, isHiddenNamespace, nameHidden } from "./hidden-names";
+import { HIDDEN_MEMBERS, isHiddenNamespace, namespaceOfRun, nameHidden } from "./hidden-names";
 
 const parse = (value: unknown): unknown => JSON.parse(JSON.stringify(value), nameHidden);
 
@@ -12,6 +12,11 @@ test("the members that are added are listed, so that they are no facts of a run"
   const named = parse({ hidden: 1 }) as { namespace: string };
   expect(Object.keys(named).sort()).toEqual([...HIDDEN_MEMBERS].sort());
   expect([named.namespace, "ns1", undefined].map(isHiddenNamespace)).toEqual([true, false, false]);
+});
+
+test("a run with a number for an id is hidden, unless its namespace is shown", () => {
+  const runs = [["hidden 3", undefined], ["hidden 3", ""], ["hidden 3", "open"], ["hidden", undefined], ["run-3", "open"], ["run-3", ""]] as const;
+  expect(runs.map(([run, namespace]) => isHiddenNamespace(namespaceOfRun(run, namespace)))).toEqual([true, true, false, false, false, true]);
 });
 
 test("an edge to it is one of which no field is known", () => {

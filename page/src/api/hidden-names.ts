@@ -11,6 +11,11 @@ export function isHiddenNamespace(namespace: string | undefined): boolean {
   return namespace === "";
 }
 
+/** Return the namespace that a run is asked for in: that of something hidden for a run that has a number for an id. */
+export function namespaceOfRun(run: string, namespace: string | undefined): string | undefined {
+  return /^hidden \d+$/.test(run) && !namespace ? "" : namespace;
+}
+
 /** A reviver of `JSON.parse` that adds the names; an edge without fields to something hidden is an unknown one. */
 export function nameHidden(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;

@@ -1,6 +1,6 @@
 /** Links to datasets, fields and runs, by their names. */
 import type { DatasetName, FieldName } from "../api/answers";
-import { isHiddenNamespace } from "../api/hidden-names";
+import { isHiddenNamespace, namespaceOfRun } from "../api/hidden-names";
 import type { PageState } from "../state/page-state";
 import { FieldLabel, Name } from "./field-name";
 import { Link } from "./link";
@@ -55,9 +55,8 @@ interface RunLinkProps {
 
 /** A run, by its id or by other words for it; one of a hidden program has a number, which leads nowhere. */
 export function RunLink({ run, ns, children = <Name text={run} />, ...rest }: RunLinkProps) {
-  if (/^hidden \d+$/.test(run)) return <>{children}</>;
   return (
-    <Link to={{ view: "run", ns, run }} {...rest}>
+    <Link to={{ view: "run", ns: namespaceOfRun(run, ns), run }} {...rest}>
       {children}
     </Link>
   );
