@@ -97,8 +97,8 @@ def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[st
     try:
         sorter.prepare()
     except CycleError as error:
-        circle = ", ".join(sorted(set(error.args[1]))[:10])
-        detail = f"some depend on one another in a cycle: {circle}; columns of `SELECT *` may be unknown"
+        cycle = ", ".join(sorted(set(error.args[1]))[:10])
+        detail = f"some depend on one another in a cycle: {cycle}; columns of `SELECT *` may be unknown"
         validator.warning(child_path(MANIFEST.member, "nodes"), detail)
     # After the error, the sorter still returns the nodes that no cycle blocks.
     ordered: dict[str, None] = {}

@@ -104,7 +104,12 @@ def test_a_schema_has_the_members_of_an_encoded_body() -> None:
         last_run="r",
     )
     body = ProgramsAnswer(
-        programs=(program,), failed_only=0, truncated=True, truncated_by=("runs_max=1",), retained_from=1
+        programs=(program,),
+        programs_with_unknown_columns=(program,),
+        failed_only=0,
+        truncated=True,
+        truncated_by=("runs_max=1",),
+        retained_from=1,
     )
     members = msgspec.json.decode(msgspec.json.encode(body))
     fields = body_schema(ProgramsAnswer)().fields.values()

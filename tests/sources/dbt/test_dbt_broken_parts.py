@@ -93,14 +93,14 @@ def test_a_manifest_without_a_time_is_built_when_it_arrives() -> None:
     assert [run.run.start_ms for run in broken.runs] == [dbt_artifacts.NOW_MS] * 2
 
 
-def test_nodes_of_dbt_in_a_circle_cost_no_other() -> None:
+def test_nodes_of_dbt_in_a_cycle_leave_the_others_alone() -> None:
     """No dbt writes one; the nodes that depend on it come last, as the manifest lists them."""
     document = dbt_document()
     document["manifest"]["nodes"]["model.p.a"]["depends_on"] = {"nodes": ["model.p.b"]}
     broken = dbt_artifacts.read(document)
     assert [run.run.program for run in broken.runs] == ["model.p.a", "model.p.b"]
     assert [run.info for run in broken.runs] == [run.info for run in dbt_artifacts.read(dbt_document()).runs]
-    assert any("circle: model.p.a, model.p.b" in str(warning) for warning in broken.warnings)
+    assert any("cycle: model.p.a, model.p.b" in str(warning) for warning in broken.warnings)
 
 
 @pytest.mark.parametrize(
