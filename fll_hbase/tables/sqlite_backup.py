@@ -21,6 +21,7 @@ PAGES_PER_STEP = 1_000
 """Pages copied per step (4 MB), between two progress reports."""
 
 _BUSY_SECONDS, _CACHE_KIB = 5.0, 2_000
+_WRITE_ERRORS = frozenset({apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_TRUNCATE, apsw.SQLITE_IOERR_FSYNC})
 
 Report = Callable[[int, int], None]
 """Called with the number of copied pages, and of all pages."""
@@ -129,8 +130,8 @@ def _system_errors(copy: Connection) -> Iterator[None]:
     except apsw.FullError as error:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
     except apsw.IOError as error:
-        # Zero if the store could not be read.
-        if copy.system_errno:
+        # Otherwise the store could not be read, and the number is left from an earlier call.
+        if error.extendedresult in _WRITE_ERRORS:
             raise OSError(copy.system_errno, os.strerror(copy.system_errno)) from error
         raise
 
