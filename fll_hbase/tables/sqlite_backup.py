@@ -131,7 +131,7 @@ def _system_errors(copy: Connection) -> Iterator[None]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
     except apsw.IOError as error:
         # Otherwise the store could not be read, and the number is left from an earlier call.
-        if error.extendedresult in _WRITE_ERRORS:
+        if getattr(error, "extendedresult", 0) in _WRITE_ERRORS:
             raise OSError(copy.system_errno, os.strerror(copy.system_errno)) from error
         raise
 
