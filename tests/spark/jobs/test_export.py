@@ -110,7 +110,7 @@ def test_distinct_edges_are_the_lineage_of_the_window(
         spark, sample_url, tmp_path / "once", Format.PARQUET, window=MONTH, namespace="bank", distinct=True
     )
     starts_by_edge: dict[tuple[Any, ...], list[int]] = {}
-    ends = schemas.SCHEMAS[schemas.TableName.EDGES].replace(" string", "").split(", ")[4:]
+    ends = schemas.SCHEMAS[schemas.TableName.EDGES].replace(" string", "").split(", ")[5:]
     for row in read_parquet(tmp_path / "each/edges"):
         starts_by_edge.setdefault(tuple(row[name] for name in ends), []).append(row["start_ms"])
     assert {
