@@ -14,8 +14,8 @@ from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.sql import ALIASES_MAX, DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 
-# fll_hbase.sources parses requests, for all ways of recording alike; tests compare both. Lengths are limited
-# in bytes, which a schema cannot state.
+# fll_hbase.sources parses requests, for all ways of recording alike; tests compare it with these schemas.
+# Lengths are limited in bytes, which a schema cannot state.
 
 # After the description, as in earlier releases, so that the document stays the same byte for byte.
 Text = Annotated[str, Meta(extra_json_schema={"minLength": 1})]

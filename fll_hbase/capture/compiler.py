@@ -66,7 +66,7 @@ class Listener:
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes, then write waiting lines; return whether it was."""
+        """Empty a plan file of `recorded` bytes, then write waiting lines; return whether it was emptied."""
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:

@@ -48,7 +48,7 @@ class Listener(Protocol):
         """Return how many executions may not be in the plan file, because Spark dropped their events."""
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes, then write waiting lines; return whether it was."""
+        """Empty a plan file of `recorded` bytes, then write waiting lines; return whether it was emptied."""
 
     def wait_until_empty(self, seconds: float) -> bool:
         """Wait until all events so far are processed; return False if that takes more than `seconds`."""

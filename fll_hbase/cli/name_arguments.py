@@ -123,7 +123,7 @@ def advise_form(names: Sequence[str], form: str) -> str:
 def suggest(reading: Reading, client: Connection) -> list[Reading]:
     """Return up to three recorded names, most similar first, that an unrecorded reading may mean.
 
-    A dataset may turn out to be a field, and the reverse. The search takes at most four reads of 1,000 names,
+    A dataset may turn out to be a field, and vice versa. The search takes at most four reads of 1,000 names,
     and one read of one name for each of the first 64 `.` or `/` in the names.
     """
     if reading.field:

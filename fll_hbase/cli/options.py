@@ -327,7 +327,7 @@ def resolve_option(name: str, text: str) -> str:
 
 
 def query_read_seconds(settings: config.Settings) -> float:
-    """Return how long a query waits for a server's answer: the time of a request, and some more."""
+    """Return how long a query waits for a server's answer: the time of a request, plus some slack."""
     from fll_hbase.client.remote.http_session import SLACK_SECONDS
 
     return settings.request_seconds + SLACK_SECONDS

@@ -40,7 +40,7 @@ class Validator:
         self._lists = 0
 
     def look(self, number: int) -> None:
-        """Raise like `deadline.check_reading`, but for first items (0) only in one of LISTS_PER_LOOK calls.
+        """Call `deadline.check_reading`, for a first item (number 0) only once in LISTS_PER_LOOK calls.
 
         Each list and object calls this before each ITEMS_PER_LOOK items, so that reading stops in time.
         """

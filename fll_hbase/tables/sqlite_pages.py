@@ -17,7 +17,7 @@ PAGES_NAMED_MAX = 100
 _HEADER_BYTES, _RESERVED_AT = 100, 20
 _PAGE_BYTES_MIN, _PAGE_BYTES_DEFAULT = 512, 4_096
 _READS = 3
-"""Of a page that looks damaged: a checkpoint may have been writing it."""
+"""Number of reads of a page that looks damaged, because a checkpoint may have been writing it."""
 
 
 @contextmanager

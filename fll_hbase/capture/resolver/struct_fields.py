@@ -116,7 +116,7 @@ def with_elements(
 
 
 class _Merge:
-    """Merges values and the fields of their structs, all at least of a kind and depending on `shared`."""
+    """Merges values and the fields of their structs; results depend on `shared`, at least as `least`."""
 
     def __init__(self, shared: ColumnLineage, least: Direct) -> None:
         self._shared = shared

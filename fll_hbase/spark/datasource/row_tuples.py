@@ -139,7 +139,7 @@ def edge_columns(edge: FieldEdge) -> Row:
 
 
 def _end_columns(dataset: Dataset | None, field: str | None) -> Row:
-    """Return namespace, name and field of one end of an edge; namespace and name are None without dataset."""
+    """Return namespace, name and field of one end of an edge; without a dataset, the first two are None."""
     if dataset is None:
         return None, None, field
     return dataset.namespace, dataset.name, field

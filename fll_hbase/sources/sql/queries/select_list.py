@@ -124,8 +124,9 @@ class SelectList:
         return inputs.to_column(self._text(nodes[0], first.extent, "VALUES"))
 
     def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
-        """Return `count` columns of a generator; `stack` gives each its own arguments, other functions all.
+        """Return `count` columns of a generator.
 
+        `stack` gives each column its own arguments, other functions give each column all arguments.
         If the elements are structs, each column is a field, or a single column has all fields.
         """
         column = self.resolve(item if isinstance(item, exp.Aliases) else node)
