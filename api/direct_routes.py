@@ -2,7 +2,7 @@
 
 A request is plain if its method, path, parameters and headers have the forms below, which clients usually
 send. All other requests go through the Flask app. Both ways use the same functions of the routes, and
-tests/api/test_direct_routes.py compares their answers to random requests (decision 25).
+tests/api/test_direct_routes.py sends random requests to both and compares the answers (decision 25).
 """
 
 from __future__ import annotations

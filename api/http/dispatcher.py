@@ -1,6 +1,6 @@
 """Request threads: reads and writes run, wait or are refused in separate lanes; health has its own thread.
 
-A lane never uses all request threads, so reads never wait only for writes, nor writes only for reads. A
+A lane never uses all request threads, so reads never wait for writes alone, nor writes for reads alone. A
 request that would wait longer than its budget is refused at once (decision 18). The next waiting request to
 run belongs to the client that runs the fewest. A client that runs none finds threads that are kept for it
 (decision 99).
@@ -234,9 +234,9 @@ class Dispatcher:
     def _client_max(self, lane: Lane, client: Client, now: float) -> int:
         """Return how many requests of a lane a client may run.
 
-        A client that is not alone may run one if its requests take the processor for long. More at once would
-        not end sooner, since the interpreter runs one thread at a time, and each step of another client's
-        request would wait for all of them. Batches of documents are exempt, since they take turns.
+        A client that is not alone may run one if its requests take a lot of processor time. More at once
+        would not end sooner, since the interpreter runs one thread at a time, and each step of another
+        client's request would wait for all of them. Batches of documents are exempt, since they take turns.
         """
         if lane is self.write_batches or not lane.long.has_long(client, now) or self._is_alone(client, now):
             return lane.client_max

@@ -19,7 +19,7 @@ from ..observability.observer import RequestObserver
 from .event_server import HttpServer
 
 METRICS_CONNECTIONS_MAX = 50
-"""Maximum number of connections to the metrics listener. The next one closes the one silent longest."""
+"""Maximum number of metrics connections. The next one closes the one that has been silent longest."""
 
 NOTIFY_SECONDS = 1.0
 SWITCH_SECONDS = 0.0002

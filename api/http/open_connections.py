@@ -1,4 +1,4 @@
-"""Open connections: how many an address has, which one is silent longest, how many each process has."""
+"""Open connections: how many an address has, which has been silent longest, how many each process has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOTS = 128
 
 
 class SilentFirst:
-    """Connections; `take` returns the one that is silent longest, idle ones first.
+    """Connections; `take` returns the one that has been silent longest, idle ones first.
 
     `take` sorts them again once all sorted ones have been taken or have changed. On average its time does not
     depend on their number, unless every connection sends something between two calls.
@@ -30,7 +30,7 @@ class SilentFirst:
         self._sorted: list[tuple[tuple[bool, float], Connection]] = []
 
     def take(self) -> Connection | None:
-        """Return the open connection without a complete request that is silent longest, if there is one.
+        """Return the open connection without a complete request that has been silent longest, if any.
 
         Connections that receive an answer or send a request come after those that were idle when last sorted.
         """

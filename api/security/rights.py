@@ -60,7 +60,7 @@ class Views:
         self._lock = threading.Lock()
 
     def select(self, environ: WSGIEnvironment) -> View:
-        """Return the view of a request: the whole store without authentication or for an admin everywhere.
+        """Return a request's view: the whole store without authentication or for an admin of all namespaces.
 
         Other principals get a cached view for their set of grants.
         """

@@ -41,7 +41,7 @@ _SAME = (
     "questions ask batch query",
     "--version version",
 )
-"""Words with the same meaning on each line. A group suggests the words on it that are its commands."""
+"""Each line has words with the same meaning. A group suggests the words of a line that are its commands."""
 
 
 class CommandGroup(click.Group):

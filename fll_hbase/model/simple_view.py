@@ -2,7 +2,8 @@
 
 All outputs of a transform share its inputs, so paths are followed from operation to operation, never from
 field to field. The work for a path grows with its operations and their connections. All paths together are
-bounded: in a chain whose every operation is written, they would name the square of its operations.
+bounded: in a chain in which every operation is written, they would name as many operations as the square
+of its length.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ QUERIES = ("query", "data", "plan")
 
 
 RUN_MAX = 1_000_000
-"""Rows that the numbers of a list may mean together; the listener does not write longer lists."""
+"""Maximum number of rows that one list may expand to; the listener does not write longer lists."""
 
 
 def expand(rows: object) -> Rows:

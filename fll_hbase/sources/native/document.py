@@ -81,7 +81,7 @@ class ReadOperations:
 class Reading:
     """A parsed document: the run, its operations, and warnings about the head.
 
-    Call `on_recorded` when the document was recorded.
+    Call `on_recorded` once the document has been recorded.
     """
 
     run: ProgramRun

@@ -31,7 +31,7 @@ class IdPartition:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePartition:
-    """Runs by a range of references, which are of a `single_direction` if the other one is not read."""
+    """Runs by a range of references; with `single_direction`, the other direction is not read."""
 
     direction: Direction
     key_range: Range

@@ -26,7 +26,7 @@ NEWEST_RUNS = 16
 """Number of newest runs to read; the schema is the newest that any of them reported."""
 
 AGES_DAYS = (32, 256, 2_048)
-"""Ages of windows of older runs, searched one after another; the first one has most fields."""
+"""Ages of windows of older runs, searched one after another; the first one has most of the fields."""
 
 CONTENTS_MAX = 1_000
 """Maximum number of distinct contents searched for fields that the newest runs did not write."""

@@ -59,8 +59,8 @@ class GroupCommit:
             try:
                 return self._commit(request)
             except DeadlineExceeded:
-                # The committing thread's deadline may be earlier than this one's: try again with the own
-                # deadline.
+                # The committing thread's deadline may be earlier than this thread's own: try again with
+                # the latter.
                 deadline.check()
                 if request.thread_id in (None, threading.get_ident()):
                     raise
