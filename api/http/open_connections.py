@@ -30,7 +30,7 @@ class SilentFirst:
         self._sorted: list[tuple[tuple[bool, float], Connection]] = []
 
     def take(self) -> Connection | None:
-        """Return the open connection without a complete request that is silent longest, if there is one.
+        """Return the open connection without a complete request that has been silent longest, if any.
 
         Connections that receive an answer or send a request come after those that were idle when last sorted.
         """

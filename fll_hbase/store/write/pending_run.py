@@ -116,7 +116,7 @@ class PendingRun(ABC):
 
     @abstractmethod
     def append_again(self) -> None:
-        """Add the own input to `cells` again, after a latest document whose content was deleted.
+        """Add the run's own input to `cells` again, after a latest document whose content was deleted.
 
         Raises CorruptRow if the run has no document of its own.
         """
