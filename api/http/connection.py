@@ -380,7 +380,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             is_behind = self.total_outbufs_len >= UNSENT_BYTES_MAX
         task.request.close()
         with self.requests_lock:
-            # The event loop does not read while the requests are full.
+            # The event loop does not read while the list of requests is full.
             was_full = len(self.requests) > 1
             if task.close_on_finish:
                 self.close_when_flushed = True

@@ -18,7 +18,7 @@ STANDARD_ERROR = "-"
 class LogFile(WatchedFileHandler):
     """A file of lines, or standard error as `-`. Threads may share it; processes may share the file.
 
-    The next line creates a file again that was renamed or removed, as log rotation does.
+    If the file was renamed or removed, as by log rotation, the next line creates it again.
     """
 
     stream: Any

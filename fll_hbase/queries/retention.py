@@ -288,7 +288,7 @@ def _first_start_ms(store: LineageStore, dataset: Dataset) -> int | None:
     try:
         _, bounds = store.dataset(dataset)
     except NotFound:
-        # A policy may be put on a field before anything is recorded of it.
+        # A policy may be put on a field before anything about it is recorded.
         return None
     return bounds.first_start_ms
 

@@ -22,7 +22,7 @@ class Circuit:
     """Decides whether a call may be made, and how long it may wait. Not safe for threads.
 
     Half of the budget is for calls while the circuit is closed, the rest for single attempts while it is
-    open. A call that fails opens it, one that succeeds closes it. `clock` returns seconds.
+    open. A call that fails opens it; one that succeeds closes it. `clock` returns seconds.
     """
 
     def __init__(self, budget_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:

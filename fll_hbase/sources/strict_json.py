@@ -105,7 +105,7 @@ def check_containers(raw: bytes) -> None:
 
 
 def _count_containers(raw: bytes) -> int:
-    """Count `{` and `[` outside strings, up to an error all that a parser sees."""
+    """Count `{` and `[` outside strings: up to any syntax error, all that a parser would see."""
     containers = in_string = begin = 0
     while begin < len(raw):
         deadline.check_reading()

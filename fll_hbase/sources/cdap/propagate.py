@@ -135,7 +135,8 @@ class StagePropagation:
     def run(self) -> None:
         """Apply operations of the stage, including implied ones, and restrict its fields to its schema.
 
-        A source always reads and a sink always writes. Another stage without operations passes its fields on.
+        A source always reads and a sink always writes. Any other stage without operations passes its
+        fields on.
         """
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}

@@ -159,7 +159,7 @@ def _without(raw: bytes, data: bytes) -> bytes:
 
 
 def _parse_rest(raw: bytes) -> object:
-    """Parse a document whose placeholder replaced the member `operations`, not equal bytes elsewhere.
+    """Parse a document if its placeholder replaced the member `operations`, not equal bytes elsewhere.
 
     Returns None for anything else and for invalid JSON, where the positions of errors would be wrong.
     """

@@ -39,7 +39,7 @@ def read_field(part: Part) -> Field:
 
 
 def read_influence(part: Part) -> tuple[Influence, str]:
-    """Return an input's influence and its kind ("" for a direct input); add an error if that has a kind."""
+    """Return an input's influence and its kind ("" if none); a direct input with a kind is an error."""
     influence = Influence(part.choice("influence", _INFLUENCES, Influence.DIRECT.value))
     if "kind" not in part:
         return influence, ""

@@ -93,7 +93,7 @@ class DerivationRunsReader(Reader):
     def _shown(self, ways: Sequence[_Way], *, indirect: bool) -> Iterator[DerivationRuns]:
         """Yield each way with its public digest and checksum.
 
-        If anything is hidden, guessing cannot confirm names from these.
+        If anything is hidden, guessed names cannot be confirmed from these.
         """
         shown = {way.content.checksum: "" for way in ways}
         for checksum in shown:

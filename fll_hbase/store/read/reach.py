@@ -1,8 +1,8 @@
 """Field reach: the fields that lead to one field, or that it leads to, over many hops.
 
 The walk goes level by level, and reads all datasets of a level together, so the number of calls follows the
-levels. A field is expanded once, but in the order of the runs again whenever a later level admits more of its
-runs. After a plain walk, a second walk in the order of the runs uses what the first one has read.
+levels. A plain walk expands a field once. A walk in the order of the runs expands it again whenever a later
+level admits more of its runs. After a plain walk, it uses what that walk has read.
 """
 
 from __future__ import annotations

@@ -393,7 +393,7 @@ class RunReader(Reader):
                     )
                     contents = used if is_known else unknown
                     contents[checksum] = content.merged(contents.get(checksum))
-        # By one name of the dataset a content may use the field, and by another one no columns.
+        # Under one name of the dataset a content may use the field, and under another one report no columns.
         unknown_alone = (
             content._replace(directions=content.directions - used[checksum].directions)
             if checksum in used

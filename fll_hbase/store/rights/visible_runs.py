@@ -63,7 +63,7 @@ class VisibleRuns(EventMerger):
         }
 
     def may_show(self, run: RunKey) -> bool:
-        """Return whether the run may be shown; True if its key has no namespace, which leaves it open."""
+        """Return whether the run may be shown; True if its key has no namespace to check."""
         return not run.namespace or self._may_read(run.namespace)
 
     def hidden_labels(self, runs: Collection[RunKey]) -> dict[RunKey, str]:

@@ -52,7 +52,7 @@ class DocumentSequence:
         return any(start >= self.offset.index + self.position for start in starts)
 
     def _suffix_starts(self, stored: Sequence[bytes]) -> list[int]:
-        """Return the indexes from which on `stored` equals this document and its followers."""
+        """Return the indexes at which the rest of `stored` equals this document and its first followers."""
         following = self.values[self.position :]
         lengths = range(1, min(len(stored), len(following)) + 1)
         return [
