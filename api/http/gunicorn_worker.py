@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -77,7 +78,9 @@ class HttpWorker(Worker):  # type: ignore[misc]
         """Begin to stop, at SIGTERM, and wake the event loop."""
         super().handle_exit(sig, frame)
         if self._server is not None:
-            self._server.pull_trigger()
+            # A second signal may come after the loop has closed its trigger.
+            with suppress(OSError):
+                self._server.pull_trigger()
 
     def _is_alive(self) -> bool:
         """Show gunicorn that the event loop runs; return whether to go on."""
