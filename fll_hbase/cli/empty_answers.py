@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from fll_hbase.cli.options import now_ms
 from fll_hbase.cli.output import TABLE
 from fll_hbase.cli.render.time_text import ANOTHER_WINDOW, format_with_zone
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.queries.time_window import WindowText, parse_window
-from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.escape import escape_control
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fll_hbase.cli.empty_answers import failed_note
+from fll_hbase.cli.empty_answers import empty_note, failed_note
 from fll_hbase.cli.options import (
     Target,
     dataset_or_field_arguments,
@@ -39,12 +39,14 @@ def history(*, query: History, window: WindowText, target: Target, output_format
     """Show when the way that FIELD is produced changed: stretches of runs with the same operations."""
     with target.open() as client:
         answer = client.ask(query)
-        note = failed_note(client, query.dataset, query, window, output_format)
+        is_empty = not answer.body.stretches and not answer.body.missing_before
+        note = empty_note(client, query.dataset, query, window, output_format) if is_empty else ""
+        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,
-        table=lambda: changes.history_table(answer.body, query, window.answered(answer.window)),
-        note=note,
+        table=lambda: changes.history_table(answer.body, query, window.answered(answer.window), note),
+        note=failed_runs,
     )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import click
 
-from fll_hbase.cli.empty_answers import failed_note
+from fll_hbase.cli.empty_answers import empty_note, failed_note
 from fll_hbase.cli.options import Target, field_arguments, target_options
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
@@ -42,11 +42,13 @@ def reach(*, query: Reach, window: WindowText, target: Target, output_format: st
     """
     with target.open() as client:
         answer = client.ask(query)
-        note = failed_note(client, query.dataset, query, window, output_format)
+        is_empty = not answer.body.edges and not answer.body.unknown
+        note = empty_note(client, query.dataset, query, window, output_format) if is_empty else ""
+        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
     print_answer(
         answer,
         output_format,
-        table=lambda: reach_table(answer.body, query, window.answered(answer.window)),
+        table=lambda: reach_table(answer.body, query, window.answered(answer.window), note),
         texts={name: partial(render, answer.body) for name, render in _TEXTS.items()},
-        note=note,
+        note=failed_runs,
     )

@@ -78,7 +78,7 @@ def copy(*, source: str, target: str, passes: int, update: bool, output_format: 
 
     Each pass reads both stores as a whole and puts what differs. The copy is complete when a pass finds no
     difference; the exit code is 1 if the last one still did, because the source was written meanwhile.
-    After an interruption, run the same command again. Nobody else may write to the copy before it is
+    After an interruption, run the same command again. No other process may write to the copy before it is
     complete.
     """
     settings = config.from_environment()

@@ -21,10 +21,10 @@ from fll_hbase.runtime.escape import escape_control
 _PART_COLUMNS = ("", "part", "name", "detail")
 
 
-def history_table(body: HistoryAnswer, query: History, window: WindowText) -> RenderableType:
+def history_table(body: HistoryAnswer, query: History, window: WindowText, note: str = "") -> RenderableType:
     """Render stretches, newest first, with a line for runs of the dataset without the field."""
     if not body.stretches and not body.missing_before:
-        return empty_message(window)
+        return empty_message(window, note)
     field = escape_control(f"{query.dataset}.{query.field}")
     title = Text(f"How {field} was produced, {describe_window(window)}", style="bold")
     times = (time_column("first run", window.zone), time_column("last run", window.zone))

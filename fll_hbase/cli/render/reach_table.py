@@ -31,10 +31,10 @@ _NOT_IN_ORDER = {
 _TITLES = {"backward": "What leads to {field}", "forward": "What {field} leads to"}
 
 
-def reach_table(body: ReachAnswer, query: Reach, window: WindowText) -> RenderableType:
+def reach_table(body: ReachAnswer, query: Reach, window: WindowText, note: str = "") -> RenderableType:
     """Render the edges, nearest to the field first, and separately below them edges that are not in order."""
     if not body.edges and not body.unknown:
-        return empty_message(window)
+        return empty_message(window, note)
     words = _TITLES if query.direction == "both" else (query.direction,)
     return Group(*(_direction_table(body, query, window, word) for word in words))
 

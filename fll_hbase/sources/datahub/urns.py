@@ -113,7 +113,7 @@ def parse_job(urn: str) -> JobUrn:
 def encode(text: str) -> str:
     """Encode comma, parentheses and `␟` in one component of a urn, such as a name.
 
-    A string `%2C` becomes `%252C`, and other codes likewise, so that `decode` returns exactly this string.
+    A string `%2C` becomes `%252C`, as do other codes, so that `decode` returns exactly this string.
     """
     # A name may contain `%2C` itself, which `decode` would otherwise turn into a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)

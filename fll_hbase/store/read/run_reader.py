@@ -243,7 +243,7 @@ class _ContentTimes(NamedTuple):
 
 
 class _UsedContents(NamedTuple):
-    """Contents that used a dataset or field, and those of which it is unknown whether they used the field."""
+    """Contents that used a dataset or field, and `unknown` contents that may have used the field."""
 
     used: Sequence[_ContentTimes]
     unknown: Sequence[_ContentTimes]
@@ -447,7 +447,7 @@ class RunReader(Reader):
     ) -> Iterator[tuple[bytes, CommittedRun, Direction, bool]]:
         """Yield matching runs by reference tail, newest first.
 
-        With `field`, yield only runs that touch it, and those of which that is unknown, with False.
+        With `field`, yield only runs that touch it, and with False the runs that may touch it.
         """
         dataset_field = DatasetField(query.dataset, field)
         for committed in self._windows.runs(

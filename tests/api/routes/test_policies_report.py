@@ -21,6 +21,7 @@ from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient
 from tests.support.api_client import assert_problem, errors_by_path, record_new, target
 from tests.support.lineage_documents import Json, copying, input_fields, reading, run, transforming, writing
+from tests.support.plain_events import plain_event
 from tests.support.tag_requests import put
 
 DAY_MS = 86_400_000
@@ -240,15 +241,7 @@ def test_a_policy_on_a_dataset_without_runs(client: FlaskClient) -> None:
 
 def test_an_older_run_that_reports_no_columns_may_have_written_a_field(client: FlaskClient) -> None:
     record_new(client, copied("a", "b", days=10))
-    event = {
-        "eventType": "COMPLETE",
-        "eventTime": "2015-09-22T00:00:00Z",
-        "producer": "p",
-        "schemaURL": "s",
-        "run": {"runId": "0187c3b8-5f0a-7d1e-9c3f-000000000001"},
-        "job": {"namespace": "ns1", "name": "fill"},
-        "outputs": [{"namespace": "ns1", "name": "a"}],
-    }
+    event = plain_event("fill", 0, day="2015-09-22", outputs=["a"])
     assert client.post("/api/v1/lineage", json=event).status_code == 201
     tag(client, "a")
     put_policy(client, tag="PII")

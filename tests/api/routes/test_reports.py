@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
@@ -19,6 +20,7 @@ from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient
 from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
 from tests.support.lineage_documents import RUN, Json, copying
+from tests.support.plain_events import plain_event
 
 SUBJECT = {"namespace": "ns1", "endpoint": "raw", "field": "UID"}
 HOUR_MS = 3_600_000
@@ -110,23 +112,13 @@ class TestProvenance:
         assert [item["runs"] for item in body["stretches"]] == [1]
 
 
-def event(job: str, number: int, **more: Any) -> Json:
-    """An OpenLineage event of a run that read and wrote nothing."""
-    return {
-        "eventType": "COMPLETE",
-        "eventTime": f"2015-09-22T0{number}:00:00Z",
-        "producer": "p",
-        "schemaURL": "s",
-        "run": {"runId": f"0187c3b8-5f0a-7d1e-9c3f-00000000000{number}"},
-        "job": {"namespace": "ns1", "name": job},
-        **more,
-    }
+event = partial(plain_event, day="2015-09-22")
 
 
 class TestUnknownColumns:
     """Programs whose runs used the dataset, and do not report whether they used the field."""
 
-    RAW = ({"namespace": "ns1", "name": "raw"},)
+    RAW = ("raw",)
 
     def record(self, client: FlaskClient, *events: Json) -> None:
         for item in events:
@@ -164,7 +156,7 @@ class TestUnknownColumns:
         assert "programsWithUnknownColumns" not in report(client, "provenance")
 
     def test_a_reader_that_writes_another_dataset_is_named_too(self, uid: FlaskClient) -> None:
-        self.record(uid, event("export", 1, inputs=self.RAW, outputs=[{"namespace": "ns1", "name": "file"}]))
+        self.record(uid, event("export", 1, inputs=self.RAW, outputs=["file"]))
         body = report(uid, "consumption")
         assert [item["program"] for item in body["programsWithUnknownColumns"]] == ["export"]
         assert [item["destination"]["name"] for item in body["unknown"]] == ["file"]

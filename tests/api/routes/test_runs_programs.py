@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,7 @@ from fll_hbase.tables import open_table
 from tests.api.conftest import MakeClient
 from tests.support.api_client import ALL, assert_problem, error_paths, get_json, path, record_new
 from tests.support.lineage_documents import Json, copying
+from tests.support.plain_events import plain_event
 
 FIRST_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
@@ -140,19 +142,7 @@ class TestRunsOfField:
         assert [run["run"] for run in second.json["runs"]] == ["l1", "l0"]
 
 
-def event(job: str, number: int, *, inputs: list[str], outputs: list[str], **more: str) -> Json:
-    """An OpenLineage event of a run without columns, some hours after FIRST_MS."""
-    return {
-        "eventType": "COMPLETE",
-        "eventTime": f"2023-11-15T0{number}:00:00Z",
-        "producer": "p",
-        "schemaURL": "s",
-        "run": {"runId": f"0187c3b8-5f0a-7d1e-9c3f-00000000000{number}"},
-        "job": {"namespace": "ns1", "name": job},
-        "inputs": [{"namespace": "ns1", "name": name} for name in inputs],
-        "outputs": [{"namespace": "ns1", "name": name} for name in outputs],
-        **more,
-    }
+event = partial(plain_event, day="2023-11-15")
 
 
 class TestUnknownColumns:

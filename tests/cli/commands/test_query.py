@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.commands import complaint, fll, printed
+from tests.support.plain_events import plain_event
 from tests.support.small_documents import NAMES, document
 
 LAST_DAYS = "2025-09-09 08:53:20 to 2025-10-09 08:53:20 UTC"
@@ -190,6 +192,22 @@ def test_an_empty_window_is_reported_with_what_to_do(sampled: str, question: tup
     last = "the last run of bank/DailyTransactions started 2025-10-09 08:25:13.036 UTC"
     expected = f"Nothing from {second} to {second} UTC; {last}; use --start and --end for another window.\n"
     assert output == expected
+
+
+@pytest.mark.parametrize("command", ["field", "reach"])
+def test_a_column_that_a_run_of_the_window_left_out_needs_no_other_window(
+    tmp_path: Path, command: str
+) -> None:
+    url, schema = f"sqlite:///{tmp_path}/store.db", {"fields": [{"name": "left_out", "type": "int"}]}
+    event = plain_event("fill", 1, day="2025-10-08")
+    event["outputs"] = [{"namespace": "ns1", "name": "table", "facets": {"schema": schema}}]
+    (tmp_path / "event.ndjson").write_text(json.dumps(event))
+    assert fll("record", f"{tmp_path}/event.ndjson", "--store", url).exit_code == 0
+    output = printed(command, "ns1", "table", "left_out", "--store", url)
+    assert output == (
+        f"Nothing from {LAST_DAYS}; the last run of ns1/table started 2025-10-08 01:00:00 UTC, but no run of"
+        " this window reported what you ask for.\n"
+    )
 
 
 def test_a_limit_that_left_some_out_is_reported(sampled: str) -> None:
