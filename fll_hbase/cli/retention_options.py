@@ -81,10 +81,12 @@ def read_policy(file: BinaryIO) -> RetentionPolicy:
 
 
 def closing_note(store: str, rules: RetentionPolicy, report: RetentionReport) -> str:
-    """Return what becomes of rows after a job: those that stay for now, or their space in HBase; else ""."""
+    """Return what a job changes for answers, or how to free the space of rows in HBase, or else ""."""
+    has_cutoff = rules != RetentionPolicy()
     if report.dry_run:
-        return ""
-    if rules != RetentionPolicy() and not report.counts[RUNS]:
+        text = "Without --dry-run, answers leave out runs before the cut-off at once. This cannot be undone."
+        return text if has_cutoff else ""
+    if has_cutoff and not report.counts[RUNS]:
         return (
             "Answers leave out runs before the cut-off from now on. Rows younger than the grace period are"
             " deleted by a later job."

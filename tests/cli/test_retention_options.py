@@ -113,9 +113,9 @@ def test_retention_without_spark(recent: str, tmp_path: Path, monkeypatch: pytes
     printed("store", "copy", "--from", recent, "--to", url)
     young = json.loads(printed("retention", "--store", url, "--before", "now", "--dry-run", "--json"))
     assert (young["counts"]["runs"], young["dry_run"]) == (0, True)
-    assert "in the grace period: 109 runs" in printed(
-        "retention", "--store", url, "--before", "now", "--dry-run"
-    )
+    preview = printed("retention", "--store", url, "--before", "now", "--dry-run")
+    assert "in the grace period: 109 runs" in preview
+    assert "This cannot be undone." in preview
     done = printed("retention", "--store", url, "--before", "now")
     assert "deleted nothing" in done
     assert "Answers leave out runs before the cut-off from now on." in done
