@@ -26,6 +26,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parent))
 
 import prose  # type: ignore[import-not-found]  # beside this file, which is run as a script
+import syntax  # type: ignore[import-not-found]
 
 PACKAGES = ("fll_hbase", "api")
 TESTS = ("tests", "bench", "tools")
@@ -195,23 +196,21 @@ def _is_default(node: ast.AST) -> bool:
     return isinstance(node, ast.match_case) and node.guard is None and ast.unparse(node.pattern) == "_"
 
 
-def measure_file(path: Path, name: str, measures: Measures) -> ast.Module:
-    """Add one file to `measures`; `name` names it in violations. Returns its tree, for docstrings."""
+def measure_file(path: Path, name: str, measures: Measures) -> str:
+    """Add one file to `measures`; `name` names it in violations. Returns its text, for docstrings."""
     text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text, name)
     lines = len(text.splitlines())
     measures.files[name] = lines
     if lines > LINES_MAX:
         measures.add("file lines", name, 1, f"{lines} lines, at most {LINES_MAX}")
     if word := private_word(path.stem):
         _add_name(measures, word, name, 1, f"module {path.stem}")
-    docstrings = _docstring_lines(tree)
-    _measure_tokens(path, name, docstrings, measures)
-    _measure_questions(tree, name, measures)
-    for node in ast.walk(tree):
+    _measure_tokens(text, name, measures)
+    _measure_questions(text, name, measures)
+    for node in syntax.nodes(text):
         if isinstance(node, DEFINITIONS[:2]):
             _measure_function(node, name, measures)
-    return tree
+    return text
 
 
 def _add_name(measures: Measures, word: str, name: str, line: int, text: str) -> None:
@@ -219,23 +218,22 @@ def _add_name(measures: Measures, word: str, name: str, line: int, text: str) ->
     measures.add("private words", name, line, text)
 
 
-def _measure_tokens(path: Path, name: str, docstrings: set[int], measures: Measures) -> None:
+def _measure_tokens(text: str, name: str, measures: Measures) -> None:
     code: set[int] = set()
-    with tokenize.open(path) as source:
-        tokens = list(tokenize.generate_tokens(source.readline))
+    tokens = syntax.tokens(text)
     for token in tokens:
         if token.type == tokenize.COMMENT:
             measures.comments += not _PRAGMA.match(token.string)
         elif token.type not in _LAYOUT:
             code.update(range(token.start[0], token.end[0] + 1))
-    measures.code_lines += len(code - docstrings)
+    measures.code_lines += len(code - _docstring_lines(text))
     for line, identifier in _own_names(tokens):
         measures.names += 1
         if word := private_word(identifier):
             _add_name(measures, word, name, line, identifier)
 
 
-def _own_names(tokens: list[tokenize.TokenInfo]) -> Iterator[tuple[int, str]]:
+def _own_names(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, str]]:
     """Yield the line and text of each identifier, without those that other libraries prescribe."""
     for left, token, right in zip(tokens[:1] + tokens, tokens, tokens[1:], strict=False):
         if token.type != tokenize.NAME or keyword.iskeyword(token.string):
@@ -245,8 +243,8 @@ def _own_names(tokens: list[tokenize.TokenInfo]) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def _measure_questions(tree: ast.Module, name: str, measures: Measures) -> None:
-    for node in ast.walk(tree):
+def _measure_questions(text: str, name: str, measures: Measures) -> None:
+    for node in syntax.nodes(text):
         if isinstance(node, (ast.Module, *DEFINITIONS)):
             docstring = ast.get_docstring(node) or ""
             if is_question(docstring, module=isinstance(node, ast.Module)):
@@ -263,10 +261,10 @@ def _measure_function(function: Function, name: str, measures: Measures) -> None
         measures.add("complexity", name, function.lineno, f"{function.name}: {measures.complexities[-1]}")
 
 
-def _docstring_lines(tree: ast.Module) -> set[int]:
+def _docstring_lines(text: str) -> set[int]:
     """Return the lines of all strings that stand as a statement: docstrings, and those below a constant."""
     lines: set[int] = set()
-    for node in ast.walk(tree):
+    for node in syntax.nodes(text):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
@@ -276,16 +274,16 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
     return lines
 
 
-def measure_docstrings(trees: dict[str, ast.Module], measures: Measures) -> None:
+def measure_docstrings(texts: dict[str, str], measures: Measures) -> None:
     """Count public definitions and those without a docstring of their own or of a base class, by its name."""
     classes = {
         node.name: node
-        for tree in trees.values()
-        for node in ast.walk(tree)
+        for text in texts.values()
+        for node in syntax.nodes(text)
         if isinstance(node, ast.ClassDef)
     }
-    for name, tree in trees.items():
-        for owner, definition in _public(tree):
+    for name, text in texts.items():
+        for owner, definition in _public(syntax.module(text)):
             measures.public += 1
             if ast.get_docstring(definition) is None and not _inherits(owner, definition.name, classes):
                 measures.add("docstrings", name, definition.lineno, definition.name)
@@ -330,7 +328,7 @@ def measure_test_files(root: Path, measures: Measures) -> None:
             continue
         if path.name.startswith("test_") and not _has_subject(root, name):
             measures.add("names of tests", str(name), 1, f"no module {path.stem.removeprefix('test_')}")
-        for line, imported in _test_imports(root, ast.parse(path.read_text(encoding="utf-8"))):
+        for line, imported in _test_imports(root, path.read_text(encoding="utf-8")):
             if not _is_shared(imported, name):
                 measures.add("imports of tests", str(name), line, f"imports {imported}")
 
@@ -360,9 +358,9 @@ def _subjects(root: Path, folder: tuple[str, ...]) -> frozenset[str]:
     return frozenset(names - {"", "__init__", "__pycache__"}) | (set(folder[-1:]) if entries else set())
 
 
-def _test_imports(root: Path, tree: ast.Module) -> Iterator[tuple[int, Path]]:
+def _test_imports(root: Path, text: str) -> Iterator[tuple[int, Path]]:
     """Yield the line and file of each module below tests/ that a module imports."""
-    for node in ast.walk(tree):
+    for node in syntax.nodes(text):
         if isinstance(node, ast.ImportFrom) and not node.level:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -393,16 +391,16 @@ def _is_shared(imported: Path, importer: Path) -> bool:
 def measure(root: Path, folders: Iterable[str]) -> Measures:
     """Measure every Python file below `folders` of `root`; folders that are absent count nothing."""
     measures = Measures()
-    trees = {}
+    texts = {}
     for folder in folders:
         for path in sorted((root / folder).rglob("*.py")):
             if "target" not in path.parts:
                 name = str(path.relative_to(root))
-                trees[name] = measure_file(path, name, measures)
+                texts[name] = measure_file(path, name, measures)
     if "tests" in folders:
         measure_test_files(root, measures)
     else:
-        measure_docstrings(trees, measures)
+        measure_docstrings(texts, measures)
         measure_modules(measures)
     return measures
 

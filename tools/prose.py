@@ -19,6 +19,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import syntax  # type: ignore[import-not-found]  # beside this file, which is run as a script
+
 PACKAGES = ("fll_hbase", "api")
 PAGES = ("README.md", "CHANGELOG.md", "docs")
 FLOORS = {"docs": 2.0, "docstrings": 1.0, "comments": 1.0, "texts": 1.5}
@@ -134,18 +138,18 @@ def _is_code(line: str, gathered: list[str]) -> bool:
 
 def code_sentences(path: Path, name: str) -> Iterator[Sentence]:
     """Yield the sentences of a Python file: docstrings, comments and literals of several words."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), name)
+    text = path.read_text(encoding="utf-8")
     prose = set[ast.AST]()
-    for node in ast.walk(tree):
+    for node in syntax.nodes(text):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             prose.add(node.value)
             if isinstance(node.value.value, str):
                 for line, paragraph in _paragraphs(_without_examples(node.value.value)):
                     yield from _sentences("docstrings", name, node.lineno + line - 1, paragraph)
-    for line, comment in _comments(path):
+    for line, comment in _comments(text):
         yield from _sentences("comments", name, line, comment)
-    for line, text in _literals(tree, prose):
-        yield from _sentences("texts", name, line, text)
+    for line, literal in _literals(text, prose):
+        yield from _sentences("texts", name, line, literal)
 
 
 def _without_examples(docstring: str) -> str:
@@ -159,12 +163,9 @@ def _without_examples(docstring: str) -> str:
     return "\n".join(lines)
 
 
-def _comments(path: Path) -> Iterator[tuple[int, str]]:
+def _comments(text: str) -> Iterator[tuple[int, str]]:
     """Yield the first line and text of each block of comments; one beside code is a block of its own."""
-    with tokenize.open(path) as source:
-        tokens = [
-            token for token in tokenize.generate_tokens(source.readline) if token.type == tokenize.COMMENT
-        ]
+    tokens = [token for token in syntax.tokens(text) if token.type == tokenize.COMMENT]
     start, last, gathered = 0, -1, list[str]()
     for token in tokens:
         alone = not token.line[: token.start[1]].strip()
@@ -179,14 +180,19 @@ def _comments(path: Path) -> Iterator[tuple[int, str]]:
         yield start, " ".join(gathered)
 
 
-def _literals(tree: ast.AST, prose: set[ast.AST]) -> Iterator[tuple[int, str]]:
+def _literals(module: str, prose: set[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the line and text of literals with several words: help, errors, lines of logs, descriptions."""
-    inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    for node in ast.walk(tree):
+    nodes = syntax.nodes(module)
+    inner = prose.union(part for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node))
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts = (part.value if isinstance(part, ast.Constant) else "`x`" for part in node.values)
             text = "".join(str(part) for part in parts)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inner | prose:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and not (node in inner or node in prose)
+        ):
             text = node.value
         else:
             continue
