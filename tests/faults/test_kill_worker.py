@@ -15,10 +15,11 @@ import pytest
 from tests.faults import checks
 from tests.faults.clients import Client, Reader, Writer, finish, start
 from tests.faults.ledger import Ledger
+from tests.support.profiles import KILLS
 from tests.support.server_process import Server
 from tests.support.waiting import eventually
 
-KILLS, NOTICED = 20, 10
+NOTICED = KILLS // 2
 PROGRESS_RUNS = 30
 """How much must be acknowledged between two kills, so that each of them hits a server at work."""
 

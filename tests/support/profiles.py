@@ -20,6 +20,12 @@ COSTLY = {"quick": 1, "push": 2, "long": 50}[PROFILE]
 QUERIES = {"quick": 10, "push": 40, "long": 2_000}[PROFILE]
 """Random SELECTs that an engine judges, which needs up to half a second for each."""
 
+SCHEDULES = {"quick": 100, "push": 300, "long": 15_000}[PROFILE]
+"""Random schedules of the store under a simulated scheduler, of some hundredths of a second each."""
+
+KILLS = {"quick": 5, "push": 10, "long": 20}[PROFILE]
+"""Kills of a worker process while clients record and read, of about a second each."""
+
 LEFT_OUT = {
     "quick": {"slow", "long", "java", "browser", "servers", "images"},
     "push": {"long", "images"},
