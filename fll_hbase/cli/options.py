@@ -262,7 +262,9 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
 
 
 def _period(text: str, zone: ZoneInfo) -> WindowText:
-    """Return the window of a day, a month, `today` or `yesterday`. Raises InvalidQuery for other texts."""
+    """Return the window of a day, month, `today`, `yesterday`, or from `now-90d` on. Raises InvalidQuery."""
+    if text.startswith("now-"):
+        return _bounds(text, None, zone)
     try:
         bounds = times.resolve_period(text, zone, now_ms=now_ms())
     except (ValueError, OverflowError) as error:
