@@ -123,6 +123,7 @@ dataset_arguments = _name_arguments(
 )
 field_arguments = _name_arguments(_FIELD_FORM, field_readings, counts=(3,))
 dataset_or_field_arguments = _name_arguments(_EITHER_FORM, _dataset_or_field_readings, counts=(2, 3))
+optional_single_field_arguments = _name_arguments(_FIELD_FORM, field_readings, counts=(3,), optional=True)
 optional_field_arguments = _name_arguments(
     _EITHER_FORM, _dataset_or_field_readings, counts=(2, 3), optional=True
 )

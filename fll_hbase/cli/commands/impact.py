@@ -19,7 +19,7 @@ from fll_hbase.cli.options import (
     Command,
     Target,
     now_ms,
-    optional_field_arguments,
+    optional_single_field_arguments,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
@@ -92,7 +92,7 @@ Examples:
   fll impact --sql nightly.sql --namespace shop --application a --program nightly
 """,
 )
-@optional_field_arguments
+@optional_single_field_arguments
 @change_options
 @click.option(
     "--fail-on",
@@ -159,8 +159,8 @@ def _check(name: str, field: str, change: Mapping[str, Any]) -> None:
     files = [option for option in ("dbt", "sql", "pipeline") if change[option] is not None]
     if bool(name) + len(files) != 1:
         raise click.UsageError("Give one change: FIELD, --dbt, --sql or --pipeline.", context)
-    if name and (not field or len(kinds) != 1):
-        raise click.UsageError("Give NS/NAME.FIELD with one of --drop, --rename TO and --type T.", context)
+    if name and len(kinds) != 1:
+        raise click.UsageError("Give one of --drop, --rename TO and --type T.", context)
     if files and kinds:
         raise click.UsageError("--drop, --rename and --type need a FIELD.", context)
     allowed = _OPTIONS[files[0]] if files else ()

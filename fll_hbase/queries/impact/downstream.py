@@ -31,7 +31,7 @@ CHANGES_MAX = 500
 """Maximum number of changes of one answer whose downstream is read."""
 
 
-class ReachedField(FieldName, frozen=True, kw_only=True):
+class ImpactedField(FieldName, frozen=True, kw_only=True):
     """A field downstream of a change; `influence` is direct if its values come from the changed field."""
 
     hops: int
@@ -52,7 +52,7 @@ class ImpactedProgram(ProgramName, frozen=True, kw_only=True):
 class Downstream(Body, frozen=True, kw_only=True):
     """Everything downstream of a change: the nearest fields, all datasets, and programs, newest run first."""
 
-    fields: tuple[ReachedField, ...]
+    fields: tuple[ImpactedField, ...]
     field_count: int
     datasets: tuple[DatasetName, ...]
     programs: tuple[ImpactedProgram, ...]
@@ -123,7 +123,7 @@ class DownstreamReader:
             self.truncated_by.add(f"fields_max={FIELDS_MAX}")
         return Downstream(
             fields=tuple(
-                ReachedField(
+                ImpactedField(
                     **name_json.field(item),
                     hops=reach.hops[item],
                     influence="direct" if item in direct else "indirect",

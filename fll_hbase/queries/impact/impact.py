@@ -19,6 +19,7 @@ from fll_hbase.model.masking import is_hidden, without_labels
 from fll_hbase.model.window import Window
 from fll_hbase.model.written_datasets import Way
 from fll_hbase.queries import name_json
+from fll_hbase.queries.impact import PATH
 from fll_hbase.queries.impact.comparison import Comparison, FoundChange, ProgramStatus, compare_programs
 from fll_hbase.queries.impact.downstream import Downstream, DownstreamReader
 from fll_hbase.queries.impact.proposal import DOCUMENTS_MAX, read_proposal
@@ -69,6 +70,8 @@ class ImpactRequest(Body, frozen=True, kw_only=True):
 class Derivation(Body, frozen=True, kw_only=True):
     """How a field or the rows of a dataset are made: text of the operations, inputs, and type if known."""
 
+    schema_name: ClassVar[str] = "ImpactDerivation"
+
     text: str = ""
     inputs: tuple[FieldName, ...] = ()
     type: str = ""
@@ -80,6 +83,8 @@ class Change(Body, frozen=True, kw_only=True):
     `to` is the new name of a renamed field. `downstream` is absent for added fields, and if a limit was
     reached. `program` is absent for the change of a single field.
     """
+
+    schema_name: ClassVar[str] = "ImpactChange"
 
     kind: KindWord
     field: FieldName
@@ -156,7 +161,7 @@ class Impact(Windowed, Posted[ImpactAnswer]):
     ('removed', True)
     """
 
-    path: ClassVar[str] = "/v3/impact"
+    path: ClassVar[str] = PATH
     result: ClassVar[str] = "Changes by kind and name"
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 413, 415, 422, 503)
     request: ClassVar[type[Body]] = ImpactRequest

@@ -131,7 +131,8 @@ def test_rows_reach_every_field_downstream(store: LineageStore) -> None:
         "shop/mart.customer",
         "shop/mart.total",
     }
-    assert change.old is not None and [str(item) for item in change.old.inputs] == ["shop/raw.status"]
+    assert change.old is not None
+    assert [str(item) for item in change.old.inputs] == ["shop/raw.status"]
 
 
 def test_only_the_last_run_counts_and_failed_runs_do_not(store: LineageStore) -> None:
@@ -172,7 +173,9 @@ def test_a_single_field(store: LineageStore) -> None:
     (renamed,) = client.impact(fields=({**field, "change": "rename", "to": "sum"},)).body.changes
     assert (renamed.kind, renamed.to, renamed.downstream) == ("renamed", "sum", dropped.downstream)
     (retyped,) = client.impact(fields=({**field, "change": "type", "to": "text"},)).body.changes
-    assert retyped.kind == "retyped" and retyped.new is not None and retyped.new.type == "text"
+    assert retyped.kind == "retyped"
+    assert retyped.new is not None
+    assert retyped.new.type == "text"
 
 
 def test_a_field_that_nothing_reads(store: LineageStore) -> None:
