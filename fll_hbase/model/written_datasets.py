@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from fll_hbase.model import checksum, topology
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.hop_operations import copied_inputs
 from fll_hbase.model.lineage import declare_missing_outputs
@@ -66,15 +67,20 @@ class _Parts:
 
 
 def written_datasets(
-    operations: Sequence[Operation], field_map: FieldMap, *, is_visible: IsVisible
+    operations: Sequence[Operation],
+    field_map: FieldMap,
+    *,
+    is_visible: IsVisible,
+    former_names: Mapping[DatasetField, str] = MappingProxyType({}),
 ) -> dict[Dataset, WrittenDataset]:
     """Return what the operations of a content write, by dataset.
 
     Names of operations have no effect, nor do operations that only pass a field on, so that a CTE or another
-    order of columns is no change. All fields of datasets that are not visible count as the same field. The
-    work grows with the operations and their inputs.
+    order of columns is no change. All fields of datasets that are not visible count as the same field, and a
+    source field with a former name counts as the field of this name. The work grows with the operations and
+    their inputs.
     """
-    ways = _Ways(is_visible)
+    ways = _Ways(is_visible, former_names)
     parts: dict[Dataset, _Parts] = {}
     for operation in topology.sort_operations(tuple(declare_missing_outputs(operations).values())):
         if not isinstance(operation, Write):
@@ -98,8 +104,9 @@ def written_datasets(
 class _Ways:
     """The ways of the outputs of operations, which are added after their origins."""
 
-    def __init__(self, is_visible: IsVisible) -> None:
+    def __init__(self, is_visible: IsVisible, former_names: Mapping[DatasetField, str]) -> None:
         self._is_visible = is_visible
+        self._former_names = former_names
         self._outputs: dict[tuple[str, str], Way] = {}
 
     def add(self, operation: Read | Transform) -> None:
@@ -135,7 +142,8 @@ class _Ways:
     def _add_read(self, read: Read) -> None:
         visible = not is_hidden_operation(read.name) and self._is_visible(read.source.namespace)
         for output in outputs_of(read):
-            digest = _digest("read", read.source, output.name) if visible else _digest(HIDDEN)
+            name = self._former_names.get(DatasetField(read.source, output.name), output.name)
+            digest = _digest("read", read.source, name) if visible else _digest(HIDDEN)
             self._outputs[read.name, output.name] = Way(digest, "", output.type)
 
     def _input_digest(self, item: InputField) -> str:

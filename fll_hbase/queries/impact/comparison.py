@@ -103,6 +103,9 @@ class _Comparer:
     def __init__(self, store: LineageStore, proposal: Proposal, details: Mapping[RunKey, str]) -> None:
         self.result = Comparison()
         self._details = details
+        # Former names of the fields that the programs compared so far rename. Documents list upstream programs
+        # first, so that reading a renamed field is no change of its readers.
+        self._former_names: dict[DatasetField, str] = {}
         self._store = store
         self._proposal = proposal
         # Many programs of one project never share a content, so few are kept.
@@ -115,7 +118,12 @@ class _Comparer:
             return
         new: dict[Dataset, tuple[WrittenDataset, FieldMap]] = {}
         for info in program.infos:
-            written = written_datasets(info.operations, info.field_map, is_visible=self._store.may_read)
+            written = written_datasets(
+                info.operations,
+                info.field_map,
+                is_visible=self._store.may_read,
+                former_names=self._former_names,
+            )
             new |= {dataset: (item, info.field_map) for dataset, item in written.items()}
         last = min(recorded.values(), key=_newest_first)
         last_written, last_map = self._written(last.checksum)
@@ -187,14 +195,19 @@ class _Comparer:
         """Add the changes of a dataset that a program wrote, or would write, or both."""
         old_written, new_written = (item[0] if item else UNWRITTEN for item in (old, new))
         both = [DatasetField(dataset, name) for name in old_written.fields.keys() & new_written.fields.keys()]
-        changes = find_changes(
-            dataset,
-            old_written,
-            new_written,
-            types=self._store.catalogue.types(both) if both else {},
-            new_types=self._proposal.types,
-            type_key=canonical_type,
+        changes = list(
+            find_changes(
+                dataset,
+                old_written,
+                new_written,
+                types=self._store.catalogue.types(both) if both else {},
+                new_types=self._proposal.types,
+                type_key=canonical_type,
+            )
         )
+        for change in changes:
+            if change.kind is ChangeKind.RENAMED:
+                self._former_names[DatasetField(dataset, change.to)] = change.field.name
         self.result.changes += (
             FoundChange(change, run, old[1] if old else None, new[1] if new else None) for change in changes
         )
