@@ -13,7 +13,7 @@ from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.field_details import FieldDetails
 from fll_hbase.queries.history import History
-from fll_hbase.queries.impact.impact import Impact
+from fll_hbase.queries.impact.change_impact import Impact
 from fll_hbase.queries.openlineage_events import (
     AllOpenLineageEvents,
     NamespaceOpenLineageEvents,

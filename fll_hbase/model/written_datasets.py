@@ -1,4 +1,4 @@
-"""What a content writes to each dataset, in a form that does not depend on the names of its operations."""
+"""Fields and rows that a content writes to each dataset, whatever the names of its operations are."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def written_datasets(
             written = parts.setdefault(operation.destination, _Parts())
             for item in inputs_of(operation):
                 if item.influence is Influence.DIRECT:
-                    written.fields[item.name].append(ways.of_input(item))
-            written.rows.append(ways.of_rows(operation))
+                    written.fields[item.name].append(ways.input_way(item))
+            written.rows.append(ways.row_way(operation))
     return {
         dataset: WrittenDataset(
             {name: _union(listed) for name, listed in written.fields.items()},
@@ -124,15 +124,15 @@ class _Ways:
             output_digest = digest if len(operation.outputs) == 1 else _digest(digest, output.name)
             way = Way(output_digest, text, output.type, bool(inputs))
             if passes_on:
-                origin = self.of_input(operation.inputs[0])
+                origin = self.input_way(operation.inputs[0])
                 way = Way(origin.digest, origin.text, output.type or origin.type)
             self._outputs[operation.name, output.name] = way
 
-    def of_input(self, item: InputField) -> Way:
+    def input_way(self, item: InputField) -> Way:
         """Return the way of an input, whose origin was added. Every Read and Transform lists its outputs."""
         return self._outputs[item.origin, item.name]
 
-    def of_rows(self, write: Write) -> Way:
+    def row_way(self, write: Write) -> Way:
         """Return how the rows of a Write are selected: its indirect inputs and its text."""
         head, _, rest = write.description.partition("\n")
         text = "\n".join(("" if head in SAME_ROWS else head, rest)).strip()
@@ -147,7 +147,7 @@ class _Ways:
             self._outputs[read.name, output.name] = Way(digest, "", output.type)
 
     def _input_digest(self, item: InputField) -> str:
-        return _digest(item.influence.value, item.kind, self.of_input(item).digest)
+        return _digest(item.influence.value, item.kind, self.input_way(item).digest)
 
 
 def _union(ways: Sequence[Way]) -> Way:

@@ -29,7 +29,7 @@ from fll_hbase.cli.render.time_text import describe_window
 from fll_hbase.cli.run_options import PIPELINE, SQL, FileRun, split_argument
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.content_changes import ChangeKind
-from fll_hbase.queries.impact.impact import FieldChange, Impact, ImpactAnswer
+from fll_hbase.queries.impact.change_impact import FieldChange, Impact, ImpactAnswer
 from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime import config
 from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS

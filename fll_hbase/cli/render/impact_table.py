@@ -10,7 +10,7 @@ from rich.text import Text
 from fll_hbase.cli.render.result_tables import TextTable, time_column
 from fll_hbase.cli.render.table_layout import CellText, Column
 from fll_hbase.cli.render.time_text import Moment, describe_window
-from fll_hbase.queries.impact.impact import Change, ComparedProgram, ImpactAnswer
+from fll_hbase.queries.impact.change_impact import Change, ComparedProgram, ImpactAnswer
 from fll_hbase.queries.impact.wording import FIELD_TITLES, count_kinds
 from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control

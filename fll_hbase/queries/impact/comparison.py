@@ -15,7 +15,7 @@ from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.runs import ProgramId, ProgramRun, RunKey, run_key
 from fll_hbase.model.window import Window
 from fll_hbase.model.written_datasets import WrittenDataset, written_datasets
-from fll_hbase.queries.impact.proposal import Proposal, ProposedProgram
+from fll_hbase.queries.impact.proposed_programs import Proposal, ProposedProgram
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import NotFound
 from fll_hbase.sources.sql.names.column_names import canonical_type
@@ -103,8 +103,8 @@ class _Comparer:
     def __init__(self, store: LineageStore, proposal: Proposal, details: Mapping[RunKey, str]) -> None:
         self.result = Comparison()
         self._details = details
-        # Former names of the fields that the programs compared so far rename. Documents list upstream programs
-        # first, so that reading a renamed field is no change of its readers.
+        # Fields that earlier programs rename, by new name. Documents list upstream programs first, so that
+        # reading a renamed field is no change of its readers.
         self._former_names: dict[DatasetField, str] = {}
         self._store = store
         self._proposal = proposal

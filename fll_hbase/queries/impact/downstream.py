@@ -1,4 +1,4 @@
-"""What recorded runs made from a field: fields, datasets, and the programs that ran."""
+"""Downstream of a changed field in recorded runs: fields, datasets, and the programs that ran."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from fll_hbase.queries.impact.impact import Change, ComparedProgram, Derivation, ImpactAnswer
+from fll_hbase.queries.impact.change_impact import Change, ComparedProgram, Derivation, ImpactAnswer
 from fll_hbase.queries.impact.wording import FIELD_TITLES, STATUS_TEXTS, count_kinds, downstream_text
 from fll_hbase.queries.names import ProgramName
 from fll_hbase.queries.reports.report_document import count_text

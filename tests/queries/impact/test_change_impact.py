@@ -12,8 +12,8 @@ from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.model.access import Grant, Principal, Role
-from fll_hbase.queries.impact.impact import ImpactAnswer
-from fll_hbase.queries.impact.proposal import DOCUMENTS_MAX
+from fll_hbase.queries.impact.change_impact import ImpactAnswer
+from fll_hbase.queries.impact.proposed_programs import DOCUMENTS_MAX
 from fll_hbase.runtime.errors import InvalidQuery, NotFound, UnreadableDocument
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rights.store_view import StoreView
@@ -224,9 +224,9 @@ def test_no_change_and_too_many(store: LineageStore, options: dict[str, Any]) ->
 
 
 def test_nothing_is_stored(store: LineageStore) -> None:
-    before = list(store.table.scan(b"", b"\xff" * 8))
+    rows = list(store.table.scan(b"", b"\xff" * 8))
     impact_of(store, "INSERT INTO brand_new (id) SELECT id FROM raw", program="brand_new")
-    assert list(store.table.scan(b"", b"\xff" * 8)) == before
+    assert list(store.table.scan(b"", b"\xff" * 8)) == rows
 
 
 def test_a_reader_sees_only_what_it_may_read(store: LineageStore) -> None:

@@ -17,7 +17,7 @@ from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import Influence, Transform, Write
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.queries.impact.impact import ImpactAnswer
+from fll_hbase.queries.impact.change_impact import ImpactAnswer
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.tables import open_table
@@ -218,23 +218,23 @@ def name_of(field: DatasetField) -> str:
 def test_impact_is_the_difference_of_two_stores(versions: tuple[Pipeline, Pipeline]) -> None:
     old, new = versions
     # Names of operations have no meaning, so the new version has others.
-    before, after = store_of(old, prefix="x."), store_of(new, prefix="y.")
+    old_store, new_store = store_of(old, prefix="x."), store_of(new, prefix="y.")
     documents = tuple(document(number, item, prefix="z.") for number, item in enumerate(new))
-    body: ImpactAnswer = client_of(before).impact(documents=documents, start="now-1d").body
+    body: ImpactAnswer = client_of(old_store).impact(documents=documents, start="now-1d").body
     facts = {(item.kind, str(item.field), item.to) for item in body.changes}
     note(str(facts))
-    assert facts == difference(before, after, len(old))
+    assert facts == difference(old_store, new_store, len(old))
     assert len(facts) == len(body.changes)
     assert {item.status for item in body.programs} == {"compared"}
     changed = [item for item in body.changes if item.downstream is not None]
     fields = [
         DatasetField(Dataset(item.field.namespace, item.field.name), item.field.field) for item in changed
     ]
-    expected = downstream_of(before, fields)
+    expected = downstream_of(old_store, fields)
     for item in changed:
         assert item.downstream is not None
         assert {str(field) for field in item.downstream.fields} == expected[str(item.field)]
         readers = {f"p{number}" for number, program in enumerate(old) if program.source == item.field.name}
         assert readers <= {program.program for program in item.downstream.programs}
-    before.close()
-    after.close()
+    old_store.close()
+    new_store.close()

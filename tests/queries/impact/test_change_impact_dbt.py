@@ -13,7 +13,7 @@ import pytest
 from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
-from fll_hbase.queries.impact.impact import Change, ImpactAnswer
+from fll_hbase.queries.impact.change_impact import Change, ImpactAnswer
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 

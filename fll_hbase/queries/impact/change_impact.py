@@ -22,7 +22,7 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.impact import PATH
 from fll_hbase.queries.impact.comparison import Comparison, FoundChange, ProgramStatus, compare_programs
 from fll_hbase.queries.impact.downstream import Downstream, DownstreamReader
-from fll_hbase.queries.impact.proposal import DOCUMENTS_MAX, read_proposal
+from fll_hbase.queries.impact.proposed_programs import DOCUMENTS_MAX, read_proposal
 from fll_hbase.queries.names import FieldName, ProgramName, field_name
 from fll_hbase.queries.parameters import IN_BODY, About
 from fll_hbase.queries.query import Answer, Body, Fault, Posted, WindowBody, Windowed
