@@ -10,6 +10,7 @@ import msgspec
 from flask import Flask
 
 from fll_hbase.ingest.registry import import_sources
+from fll_hbase.queries.impact.change_impact import ImpactRequest
 from fll_hbase.queries.policies import PolicyBody
 from fll_hbase.queries.query_batch import Batch
 from fll_hbase.queries.tags import TagBody
@@ -102,6 +103,7 @@ _COMPONENTS: tuple[type[msgspec.Struct], ...] = (
     *datahub_schemas.COMPONENTS,
     *pipeline_schemas.COMPONENTS,
     Batch,
+    ImpactRequest,
     TagBody,
     PolicyBody,
 )

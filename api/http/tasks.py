@@ -12,7 +12,6 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge, RequestHeaderFieldsTooLarge
 
-from fll_hbase.queries.query_batch import PATH as QUESTIONS_PATH
 from fll_hbase.runtime.errors import (
     FieldError,
     LineageError,
@@ -25,7 +24,7 @@ from fll_hbase.runtime.json_types import Json
 
 from ..observability.logs import request_id
 from ..wire import problems, responses
-from ..wire.budget import CLIENT_LEFT, RECEIVED, is_read
+from ..wire.budget import CLIENT_LEFT, QUERY_PATHS, RECEIVED, is_read
 from ..wire.environ import IS_ALONE, QUERIED
 
 CHUNK_LINE_BYTES_MAX = 16_384
@@ -133,7 +132,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     def is_batch(self) -> bool:
         """Return whether the request has many documents or questions, and may take long."""
         path: str = getattr(self, "path", "")
-        return path.endswith(_BATCH_SUFFIX) or path == QUESTIONS_PATH
+        return path.endswith(_BATCH_SUFFIX) or path in QUERY_PATHS
 
     @property
     def memory_bytes(self) -> int:

@@ -38,6 +38,7 @@ OPERATION_IDS = {
     "get /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage": "get_field_lineage",
     "get /v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage": "get_field_derivations",
     "post /v3/questions": "ask_questions",
+    "post /v3/impact": "get_impact",
     "get /v3/namespaces": "list_namespaces",
     "get /v3/namespaces/{namespace}/endpoints": "list_datasets",
     "get /v3/namespaces/{namespace}/endpoints/{name}/fields": "list_fields",

@@ -236,6 +236,11 @@ BODIES: dict[str, Any] = {
             },
         }
     ],
+    "post /v3/impact": {
+        "fields": [
+            {"namespace": "myns", "name": "mytableds", "field": "id", "change": "rename", "to": "customer_id"}
+        ]
+    },
     "post /v3/questions": {
         "questions": [
             {"path": "/v3/namespaces/myns/endpoints/mytableds/fields/lineage?start=now-7d"},

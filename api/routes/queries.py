@@ -12,11 +12,12 @@ import msgspec
 from flask import Response, request
 
 from fll_hbase.model.access import Principal, Role
-from fll_hbase.queries.query import Answer, Changeable, Printed, Query
+from fll_hbase.queries.query import Answer, Changeable, Posted, Printed, Query
 from fll_hbase.queries.reports.report_document import Stamp
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.release import VERSION
 
-from ..openapi.query_schemas import answer_schema, parameter_schema
+from ..openapi.query_schemas import answer_schema, parameter_schema, reference
 from ..wire import responses
 from ..wire.environ import PRINCIPAL
 from ..wire.query_params import now_ms, window_params
@@ -40,6 +41,10 @@ def add_query(
     """Add the route of a query to a blueprint; `answer` replaces the answer of the store."""
 
     def view(parameters: dict[str, Any], **names: str) -> Response:
+        if issubclass(query, Posted):
+            raw = body(Role.READER)
+            with deadline.reading():
+                parameters = parameters | query.body_parameters(raw)
         given = query(**names, **parameters)
         return respond(given, answer(given) if answer else given.checked_answer(store(), now_ms=now_ms()))
 
@@ -64,8 +69,11 @@ def add_query(
         description=query.result,
         example=msgspec.to_builtins(query.example),
     )(view)
+    if issubclass(query, Posted):
+        view = blueprint.requires(reference(query.request))(view)
     view = blueprint.arguments(parameter_schema(query)(), location="query")(view)
-    blueprint.route(rule(query), endpoint=query.__name__)(view)
+    methods = ["POST"] if issubclass(query, Posted) else ["GET"]
+    blueprint.route(rule(query), endpoint=query.__name__, methods=methods)(view)
 
 
 def put(query: Changeable[Any], namespace: str | None = None) -> Response:

@@ -13,6 +13,7 @@ from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.field_details import FieldDetails
 from fll_hbase.queries.history import History
+from fll_hbase.queries.impact.change_impact import Impact
 from fll_hbase.queries.openlineage_events import (
     AllOpenLineageEvents,
     NamespaceOpenLineageEvents,
@@ -52,7 +53,7 @@ CATALOGUE = query_blueprint(
 REACH = query_blueprint("reach", "Fields within reach of a field, over many hops", Reach)
 
 CHANGES = query_blueprint(
-    "changes", "When and how the derivations of fields changed", History, Diff, DatasetDiff
+    "changes", "When and how the derivations of fields changed", History, Diff, DatasetDiff, Impact
 )
 
 REPORTS = query_blueprint("reports", "Answer for a field and its data", Consumption, Provenance)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fll_hbase.queries import query_batch
+from fll_hbase.queries import impact, query_batch
 from fll_hbase.runtime import deadline
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ RECEIVED, CLIENT_LEFT = "fll.received", "fll.client_left"
 """Variables of our server in the WSGI environment: when the request was complete (monotonic seconds), and a
 function that returns whether its client has closed the connection. Other servers need not set them."""
 
+QUERY_PATHS = (query_batch.PATH, impact.PATH)
+"""Paths of queries that are sent by POST, because they have a body, and change nothing."""
+
 _READS = ("GET", "HEAD", "OPTIONS")
 # Preferences are separated by commas, and a value may be quoted. Nine digits are 30 years.
 _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', re.ASCII | re.IGNORECASE)
@@ -23,7 +26,7 @@ _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', r
 
 def is_read(method: str, path: str) -> bool:
     """Return whether a request changes nothing; `path` is decoded."""
-    return method in _READS or (method == "POST" and path == query_batch.PATH)
+    return method in _READS or (method == "POST" and path in QUERY_PATHS)
 
 
 def preferred_seconds(prefer: str) -> int | None:

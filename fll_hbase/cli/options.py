@@ -123,6 +123,7 @@ dataset_arguments = _name_arguments(
 )
 field_arguments = _name_arguments(_FIELD_FORM, field_readings, counts=(3,))
 dataset_or_field_arguments = _name_arguments(_EITHER_FORM, _dataset_or_field_readings, counts=(2, 3))
+optional_single_field_arguments = _name_arguments(_FIELD_FORM, field_readings, counts=(3,), optional=True)
 optional_field_arguments = _name_arguments(
     _EITHER_FORM, _dataset_or_field_readings, counts=(2, 3), optional=True
 )
@@ -262,7 +263,9 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
 
 
 def _period(text: str, zone: ZoneInfo) -> WindowText:
-    """Return the window of a day, a month, `today` or `yesterday`. Raises InvalidQuery for other texts."""
+    """Return the window of a day, month, `today`, `yesterday`, or from `now-90d` on. Raises InvalidQuery."""
+    if text.startswith("now-"):
+        return _bounds(text, None, zone)
     try:
         bounds = times.resolve_period(text, zone, now_ms=now_ms())
     except (ValueError, OverflowError) as error:

@@ -139,11 +139,11 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
         dialect=values["dialect"] or DIALECTS[0],
         defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
         dataset_namespace=values["dataset_namespace"],
-        arguments=dict(_split_argument(argument, context) for argument in values["argument"]),
+        arguments=dict(split_argument(argument, context) for argument in values["argument"]),
     )
 
 
-def _split_argument(argument: str, context: click.Context) -> tuple[str, str]:
+def split_argument(argument: str, context: click.Context) -> tuple[str, str]:
     """Return key and value of `KEY=VALUE`; the value may be empty. Raises UsageError."""
     key, equals, value = argument.partition("=")
     if not (key and equals):

@@ -147,6 +147,7 @@ class Connection(TagConnection, LineageClient):
     history = _Asks(lambda: queries.History)
     diff = _Asks(lambda: queries.Diff)
     dataset_diff = _Asks(lambda: queries.DatasetDiff)
+    impact = _Asks(lambda: queries.Impact)
 
     consumption = _Asks(lambda: queries.Consumption)
     provenance = _Asks(lambda: queries.Provenance)

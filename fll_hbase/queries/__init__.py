@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fll_hbase.queries.field_details import FieldDetails
     from fll_hbase.queries.field_lineage import FieldLineage
     from fll_hbase.queries.history import History
+    from fll_hbase.queries.impact.change_impact import Impact
     from fll_hbase.queries.lineage import Lineage
     from fll_hbase.queries.openlineage_events import (
         AllOpenLineageEvents,
@@ -50,6 +51,7 @@ __all__ = [
     "FieldTags",
     "Fields",
     "History",
+    "Impact",
     "Lineage",
     "NamespaceOpenLineageEvents",
     "NamespaceRuns",
@@ -77,6 +79,7 @@ _MODULES = {
     "field_details": ("FieldDetails",),
     "field_lineage": ("FieldLineage",),
     "history": ("History",),
+    "impact.change_impact": ("Impact",),
     "lineage": ("Lineage",),
     "openlineage_events": ("AllOpenLineageEvents", "NamespaceOpenLineageEvents", "OpenLineageEvents"),
     "policies": ("Policies",),

@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from numbers import Number
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 Time: TypeAlias = str | int | float | date
@@ -96,11 +96,19 @@ class Parameter:
         return self.about.empty if self.required or (value == "" and self.default is None) else ""
 
 
+IN_BODY: Any = MappingProxyType({"in_body": True})
+"""Metadata of a dataclass field that a request has in its body, so that it is no parameter of the URL."""
+
+
 @cache
 def parameters(query: type[Any]) -> tuple[Parameter, ...]:
-    """Return the parameters of a query, a dataclass, in their order."""
+    """Return the parameters of a query, a dataclass, in their order, without those `IN_BODY`."""
     hints = get_type_hints(query, include_extras=True)
-    return tuple(_parameter(field, hints[field.name]) for field in dataclasses.fields(query))
+    return tuple(
+        _parameter(field, hints[field.name])
+        for field in dataclasses.fields(query)
+        if "in_body" not in field.metadata
+    )
 
 
 def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:

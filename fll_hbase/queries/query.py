@@ -221,6 +221,25 @@ class Changeable(Query[BodyT]):
         """Remove the thing. Raises NotFound."""
 
 
+class Posted(Query[BodyT]):
+    """A query with further parameters in a JSON object, which is sent by POST and changes nothing.
+
+    The fields of these parameters have the metadata `IN_BODY`.
+    """
+
+    request: ClassVar[type[Body]]
+    """The JSON object of a request, for the OpenAPI document."""
+
+    @classmethod
+    @abstractmethod
+    def body_parameters(cls, raw: bytes) -> dict[str, Any]:
+        """Return the parameters in the body of a request. Raises UnreadableDocument with every error."""
+
+    @abstractmethod
+    def request_body(self) -> Body:
+        """Return the JSON object of a request."""
+
+
 @dataclass(frozen=True)
 class DatasetQuery(Query[BodyT]):
     """A query about one dataset."""

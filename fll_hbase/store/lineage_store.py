@@ -24,10 +24,12 @@ from fll_hbase.store.read.field_derivations import DerivationReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
+from fll_hbase.store.read.field_readers import FieldReadersReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
 from fll_hbase.store.read.hop_reader import HopReader
 from fll_hbase.store.read.horizons import HorizonReader
+from fll_hbase.store.read.last_contents import LastContentReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader
 from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.retention_report import RetentionReporter
@@ -115,6 +117,7 @@ class LineageStore:
     namespace_runs = answered_by(NamespaceRunReader, NamespaceRunReader.namespace_runs)
     programs = answered_by(RunReader, RunReader.programs)
     run_counts = answered_by(RunReader, RunReader.run_counts)
+    last_contents = answered_by(LastContentReader, LastContentReader.last_contents)
     retention_report = answered_by(RetentionReporter, RetentionReporter.retention_report)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
@@ -236,6 +239,20 @@ class LineageStore:
             raise NotFound(
                 f"content {checksum} not found; GET /v3/runs/<run> returns the checksum of a run"
             ) from error
+
+    def field_readers(self, window: Window, *, failed: bool = False) -> FieldReadersReader:
+        """Return a new reader of the programs that read fields in a window, for one answer."""
+        return FieldReadersReader(self.components, window, failed=failed)
+
+    def details(self, runs: Collection[RunKey]) -> dict[RunKey, str]:
+        """Return the details of runs as JSON (see `encode_details`), without runs that are not recorded."""
+        listed = self.components.events.run_details(list(runs))
+        return {key: details.committed.run.details for key, details in listed.items()}
+
+    @retry_on_missing_content
+    def contents(self, checksums: Collection[str]) -> dict[str, Content]:
+        """Return contents by checksum. Raises ContentMissing for one that was deleted meanwhile."""
+        return self._contents.contents(checksums)
 
     @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:

@@ -17,7 +17,7 @@ from fll_hbase.client.remote.remote_answers import (
 )
 from fll_hbase.ingest.outcomes import RecordResult
 from fll_hbase.queries import query as queries
-from fll_hbase.queries.query import BodyT, Changeable, Query
+from fll_hbase.queries.query import BodyT, Changeable, Posted, Query
 from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, BatchedAnswer
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
@@ -124,8 +124,13 @@ class HttpClient(Connection):
             return error
 
     def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
-        """Return the answer of the server to one GET. Raises LineageError."""
-        return decode(query, self._session.get(*query.segments(), params=query.params()))
+        """Return the answer of the server to one GET, or POST for `Posted`. Raises LineageError."""
+        if isinstance(query, Posted):
+            body = to_builtins(query.request_body())
+            response = self._session.send_json("POST", *query.segments(), body=body, params=query.params())
+        else:
+            response = self._session.get(*query.segments(), params=query.params())
+        return decode(query, response)
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
         """Send PUT to the path of a query."""

@@ -87,3 +87,15 @@ def _prefix_functions(dialect: Dialect, text: str) -> str:
 def _function(node: exp.Expr) -> str:
     """Return the name of a function in lower case, without the prefix that `_prefix_functions` adds."""
     return node.name.lower().removeprefix(_PREFIX)
+
+
+@cache
+def canonical_type(text: str) -> str:
+    """Return a type in one spelling: `int` and `INTEGER` are equal, as are `varchar` and `character varying`.
+
+    Other texts are returned in lower case.
+    """
+    try:
+        return exp.DataType.build(text).sql().casefold()
+    except (SqlglotError, ValueError):
+        return " ".join(text.casefold().split())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from fll_hbase.sources.sql.queries.column_provenance import truncate
@@ -220,3 +220,12 @@ def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> 
     except RecursionError:
         # The text is only a description, so a deep expression loses it instead of being refused.
         return "…"
+
+
+def sql_literals(sql: str) -> tuple[str, ...]:
+    """Return the literals of SQL of any dialect in their order, or its words if it has no valid tokens."""
+    try:
+        tokens = Dialect.get_or_raise("").tokenize(sql)
+    except SqlglotError:
+        return tuple(sql.split())
+    return tuple(token.text for token in tokens if token.token_type in _LITERALS)

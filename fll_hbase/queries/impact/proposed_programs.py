@@ -1,0 +1,103 @@
+"""Proposals: the programs that documents of a change describe, with what they would write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from fll_hbase.ingest.outcomes import ParsedDocument
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import detect
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun
+from fll_hbase.runtime.errors import FieldError, InputError, UnreadableDocument
+from fll_hbase.sources.validation import child_path
+
+DOCUMENTS_MAX = 100
+"""Maximum number of documents of one change. One document may describe thousands of dbt models."""
+
+_BUILT = ("model.", "seed.", "snapshot.")
+_RUN_RESULTS = "runResults"
+
+
+@dataclass(slots=True)
+class ProposedProgram:
+    """A program of the change: one of its runs, and the lineage of all of them."""
+
+    run: ProgramRun
+    infos: list[FieldLineageInfo] = field(default_factory=list)
+
+    def destinations(self) -> set[Dataset]:
+        """Return the datasets that the program would write."""
+        return {dataset for info in self.infos for dataset in info.destinations}
+
+
+@dataclass(slots=True)
+class Proposal:
+    """The programs of a change, types of fields from its metadata, and warnings of its documents.
+
+    `projects` are dbt projects as (namespace, project), with the unique ids of all nodes of the manifest.
+    """
+
+    programs: dict[ProgramId, ProposedProgram] = field(default_factory=dict)
+    types: dict[DatasetField, str] = field(default_factory=dict)
+    projects: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    warnings: list[FieldError] = field(default_factory=list)
+
+    def add(self, document: ParsedDocument, path: str) -> None:
+        """Add the runs and metadata of a document. Raises UnreadableDocument for events."""
+        for run in document.runs:
+            if not isinstance(run, RecordedRun):
+                detail = "an event reports a run that has happened: describe a change by a whole document"
+                raise UnreadableDocument([FieldError(path, detail)])
+            program = self.programs.setdefault(run.run.program_id, ProposedProgram(run.run))
+            program.infos.append(run.info)
+        for metadata in document.metadata:
+            for item in metadata.fields:
+                if item.type:
+                    self.types[DatasetField(metadata.dataset, item.name)] = item.type
+        self.warnings += (
+            FieldError(child_path(path, item.path), item.detail, item.count) for item in document.warnings
+        )
+
+
+def read_proposal(
+    documents: Sequence[Mapping[str, Any]], reader: DocumentReader, *, namespace: str, now_ms: int
+) -> Proposal:
+    """Read the documents of a change as recording would read them, and store nothing.
+
+    Run results of dbt are ignored: the manifest has the SQL of all models. Raises UnreadableDocument with the
+    errors of all documents, whose paths begin with `documents.<number>`.
+    """
+    proposal = Proposal()
+    errors: list[FieldError] = []
+    for number, document in enumerate(documents):
+        path = f"documents.{number}"
+        content = {name: value for name, value in document.items() if name != _RUN_RESULTS}
+        raw = msgspec.json.encode(content)
+        try:
+            parsed = reader.read(raw, detect(raw), namespace=namespace or None, now_ms=now_ms)
+            proposal.add(parsed, path)
+        except InputError as error:
+            errors += (FieldError(child_path(path, item.path), item.detail) for item in error.errors)
+        else:
+            for name, project in _projects(content, namespace):
+                proposal.projects.setdefault(name, set()).update(project)
+    if errors:
+        raise UnreadableDocument(errors)
+    return proposal
+
+
+def _projects(document: Mapping[str, Any], namespace: str) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    """Yield the project of a readable document of dbt with the unique ids of its nodes; none for others."""
+    manifest = document.get("manifest")
+    if isinstance(manifest, dict):
+        nodes = manifest.get("nodes")
+        names = {name for name in nodes if name.startswith(_BUILT)} if isinstance(nodes, dict) else set()
+        project = manifest["metadata"].get("project_name")
+        if isinstance(project, str) and project:
+            yield (document.get("namespace") or namespace, project), names

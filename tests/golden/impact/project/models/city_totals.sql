@@ -1,0 +1,3 @@
+select city, sum(gross) as total
+from {{ ref('orders') }}
+group by city

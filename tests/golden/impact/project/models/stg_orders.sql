@@ -1,0 +1,3 @@
+select id as order_id, customer_id, amount, status, placed as placed_on
+from {{ ref('raw_orders') }}
+where status <> 'void'
