@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fll_hbase.queries.diff import DatasetDiff, Diff
     from fll_hbase.queries.field_details import FieldDetails
     from fll_hbase.queries.field_lineage import FieldLineage
+    from fll_hbase.queries.flows import Flows
     from fll_hbase.queries.history import History
     from fll_hbase.queries.lineage import Lineage
     from fll_hbase.queries.openlineage_events import (
@@ -49,6 +50,7 @@ __all__ = [
     "FieldLineage",
     "FieldTags",
     "Fields",
+    "Flows",
     "History",
     "Lineage",
     "NamespaceOpenLineageEvents",
@@ -76,6 +78,7 @@ _MODULES = {
     "diff": ("DatasetDiff", "Diff"),
     "field_details": ("FieldDetails",),
     "field_lineage": ("FieldLineage",),
+    "flows": ("Flows",),
     "history": ("History",),
     "lineage": ("Lineage",),
     "openlineage_events": ("AllOpenLineageEvents", "NamespaceOpenLineageEvents", "OpenLineageEvents"),

@@ -26,6 +26,7 @@ from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
+from fll_hbase.store.read.flows import FlowReader
 from fll_hbase.store.read.hop_reader import HopReader
 from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader
@@ -115,6 +116,7 @@ class LineageStore:
     namespace_runs = answered_by(NamespaceRunReader, NamespaceRunReader.namespace_runs)
     programs = answered_by(RunReader, RunReader.programs)
     run_counts = answered_by(RunReader, RunReader.run_counts)
+    flow_report = answered_by(FlowReader, FlowReader.flow_report)
     retention_report = answered_by(RetentionReporter, RetentionReporter.retention_report)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
