@@ -1,4 +1,4 @@
-"""Policies on the age of data: set, removed and listed."""
+"""Policies on the age and on the flow of data: set, removed and listed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response
 
+from fll_hbase.queries.flows import Flows
 from fll_hbase.queries.policies import Policies, Policy, PolicyBody, PolicyByName, UncheckedPolicy
 from fll_hbase.queries.retention import Retention
 
@@ -19,7 +20,9 @@ _SCHEMA = body_schema(Policy)
 _EXAMPLE = {"maxAge": "90d", "tag": "PII", "description": "Deleted after three months"}
 
 blueprint = Blueprint(
-    "policies", __name__, description="How long data, and what is derived from it, may live"
+    "policies",
+    __name__,
+    description="How long data, and what is derived from it, may live, and where it may go",
 )
 
 
@@ -30,7 +33,9 @@ blueprint = Blueprint(
 @blueprint.response(201, _SCHEMA, description="The policy is stored, durably")
 @blueprint.problems(400, 413, 415, 422, 503)
 def put_policy(parameters: dict[str, Any], policy: str) -> Response:
-    """Set a policy: how long data of all fields with a tag, or of one field, may live.
+    """Set a policy: how long data of all fields with a tag, or of one field, may live, or where it may go.
+
+    A body with `into` or `onlyInto` is a flow policy, which has a `tag` and no `maxAge`.
 
     Setting the same policy again changes nothing and keeps `at`. 422, with near names, if no field has the
     tag, or the field was never recorded.
@@ -54,3 +59,6 @@ add_query(blueprint, Policies)
 
 
 add_query(blueprint, Retention)
+
+
+add_query(blueprint, Flows)

@@ -35,7 +35,7 @@ _SECTIONS = {
     },
     "Govern": {
         "tag": "Tags of fields, such as PII: set, remove, list",
-        "policy": "How long data may live: set, remove, list",
+        "policy": "How long data may live, and where it must not go",
         "token": "Tokens for programs that use a server",
         "grant": "Rights of users and groups of an identity provider",
     },

@@ -74,14 +74,21 @@ def _write(output: Path, command: Callable[[], None]) -> None:
     # Written at the end, so that a failing report does not leave a partial file.
     written = io.BytesIO()
     text = io.TextIOWrapper(written, encoding="utf-8", newline="")
+    ended: click.exceptions.Exit | None = None
     with contextlib.redirect_stdout(text):
-        command()
+        try:
+            command()
+        except click.exceptions.Exit as own_exit:
+            # A report may end with an exit code of its own.
+            ended = own_exit
     text.flush()
     try:
         output.write_bytes(written.getvalue())
     except OSError as error:
         raise click.FileError(str(output), error.strerror or str(error)) from error
     click.echo(f"Wrote {output}.", err=True)
+    if ended is not None:
+        raise ended
 
 
 def report_stamp(target: Target, window: WindowText, principal: str = "") -> Stamp:

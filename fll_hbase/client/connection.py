@@ -178,6 +178,7 @@ class Connection(TagConnection, LineageClient):
     tags = _Asks(lambda: queries.Tags)
     tagged_fields = _Asks(lambda: queries.TaggedFields)
     policies = _Asks(lambda: queries.Policies)
+    flows = _Asks(lambda: queries.Flows)
     retention_report = _Asks(lambda: queries.Retention)
 
     def batch(self, *queries: str | Mapping[str, str]) -> TypedAnswer[BatchAnswer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fll_hbase.client.answers import TypedAnswer
 from fll_hbase.queries.query import BodyT, Changeable
@@ -20,7 +20,7 @@ FieldName = tuple[str, str, str]
 
 
 class TagConnection(ABC):
-    """The part of a connection that changes tags of fields and policies on the age of data."""
+    """The part of a connection that changes tags of fields and policies."""
 
     @abstractmethod
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
@@ -91,6 +91,44 @@ class TagConnection(ABC):
             namespace, name, field_name = field
             subject = PolicyField(namespace=namespace, name=name, field=field_name)
         body = PolicyBody(max_age=max_age, tag=tag, field=subject, description=description)
+        with _invalid_query():
+            return TypedAnswer(self.put(query, body))
+
+    def put_flow_policy(
+        self,
+        policy: str,
+        *,
+        tag: str,
+        into: str = "",
+        only_into: str = "",
+        influence: Literal["value", "any"] = "value",
+        unless_masked: bool = False,
+        description: str = "",
+        allow_unknown: bool = False,
+    ) -> TypedAnswer[Policy]:
+        """Set a policy on where data of all fields with `tag` must not go.
+
+        `into` is a pattern of forbidden datasets, such as `marketing/*`. `only_into` is a pattern of allowed
+        ones: all others that `into` matches are forbidden. Give one of them or both. With `influence="any"`,
+        filters, join keys and the like count, too. With `unless_masked`, ways through an operation that
+        hashes or masks the value do not count. Raises UnknownSubject, with similar names, if no field has the
+        tag, unless `allow_unknown`.
+
+        >>> client.put_flow_policy("ads", tag="ads", into="ads/*", allow_unknown=True).body.influence
+        'value'
+        """
+        from fll_hbase.queries.policies import PolicyBody, PolicyByName, UncheckedPolicy
+
+        query = UncheckedPolicy(policy) if allow_unknown else PolicyByName(policy)
+        query.check()
+        body = PolicyBody(
+            tag=tag,
+            description=description,
+            into=into,
+            only_into=only_into,
+            influence=influence,
+            unless_masked=unless_masked,
+        )
         with _invalid_query():
             return TypedAnswer(self.put(query, body))
 

@@ -78,7 +78,7 @@ class Principal:
     @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
         """Return, by role, the expression for the namespaces in which a grant includes it."""
-        return {role: _expression(self.patterns(role)) for role in Role}
+        return {role: pattern_expression(self.patterns(role)) for role in Role}
 
     @cached_property
     def _anywhere(self) -> frozenset[Role]:
@@ -101,7 +101,7 @@ def _matches(expression: re.Pattern[str], namespace: str) -> bool:
     return expression.fullmatch(namespace) is not None
 
 
-def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
+def pattern_expression(patterns: Iterable[str]) -> re.Pattern[str]:
     """Return one expression for all patterns, so that a hundred grants need only one match."""
     alternatives = [_alternative(pattern) for pattern in sorted(patterns)]
     # With no patterns, nothing matches, not even an empty namespace.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fll_hbase.queries.diff import DatasetDiff, Diff
     from fll_hbase.queries.field_details import FieldDetails
     from fll_hbase.queries.field_lineage import FieldLineage
+    from fll_hbase.queries.flows import Flows
     from fll_hbase.queries.history import History
     from fll_hbase.queries.impact.change_impact import Impact
     from fll_hbase.queries.lineage import Lineage
@@ -50,6 +51,7 @@ __all__ = [
     "FieldLineage",
     "FieldTags",
     "Fields",
+    "Flows",
     "History",
     "Impact",
     "Lineage",
@@ -78,6 +80,7 @@ _MODULES = {
     "diff": ("DatasetDiff", "Diff"),
     "field_details": ("FieldDetails",),
     "field_lineage": ("FieldLineage",),
+    "flows": ("Flows",),
     "history": ("History",),
     "impact.change_impact": ("Impact",),
     "lineage": ("Lineage",),

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.flow_policy import FlowPolicy
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.runtime.errors import FieldError, UnknownSubject
 
@@ -21,7 +22,7 @@ CHARACTERS_MAX = 100
 """The longest name that is compared: the time of a comparison grows with the square of the length."""
 
 
-def check(store: LineageStore, policy: AgePolicy) -> None:
+def check(store: LineageStore, policy: AgePolicy | FlowPolicy) -> None:
     """Raise UnknownSubject, with similar names, if no field has the tag or the field was never recorded."""
     error = _unknown_field(store, policy.field) if policy.field else _unknown_tag(store, policy.tag)
     if error is not None:

@@ -1,13 +1,14 @@
-"""Policies on the age of data: one by name, and all of them."""
+"""Policies on the age and on the flow of data: one by name, and all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
+from fll_hbase.model.flow_policy import VALUE, FlowPolicy
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.queries import known_subjects, name_json
 from fll_hbase.queries.pages import Paged, first_page
@@ -49,24 +50,49 @@ class PolicyField(Body, frozen=True, kw_only=True):
     field: Annotated[_Name, Required] = ""
 
 
-class PolicyBody(Body, frozen=True, kw_only=True):
-    """A policy on the age of data as a client sends it, with either `tag` or `field`."""
+_Pattern: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(description="`NAMESPACE/DATASET`, where `*` is any text", max_length=NAME_BYTES_MAX),
+]
+_Influence: TypeAlias = Annotated[
+    Literal["", "value", "any"],
+    msgspec.Meta(description="Of a flow policy: whether values alone count, or filters and joins, too"),
+]
+_UnlessMasked: TypeAlias = Annotated[
+    bool, msgspec.Meta(description="Of a flow policy: ways through a masking operation do not count")
+]
 
-    max_age: _Age
+
+class PolicyBody(Body, frozen=True, kw_only=True):
+    """A policy as a client sends it.
+
+    A policy on the age of data has `maxAge`, and either `tag` or `field`. A flow policy has `tag`, and
+    `into`, `onlyInto` or both.
+    """
+
+    max_age: _Age = ""
     tag: _Id = ""
     field: PolicyField | None = None
     description: _Text = ""
+    into: _Pattern = ""
+    only_into: _Pattern = ""
+    influence: _Influence = ""
+    unless_masked: _UnlessMasked = False
 
 
 class Policy(Body, frozen=True, kw_only=True):
     """A policy as it is stored; `warnings` are about the body that a client sent."""
 
     name: str
-    max_age: _Age
+    max_age: _Age = ""
     time: Annotated[int, msgspec.Meta(description=TIME_HELP)] = msgspec.field(name="at")
     tag: _Id = ""
     field: PolicyField | None = None
     description: _Text = ""
+    into: _Pattern = ""
+    only_into: _Pattern = ""
+    influence: _Influence = ""
+    unless_masked: _UnlessMasked = False
     warnings: tuple[Fault, ...] = ()
 
 
@@ -76,8 +102,20 @@ class PoliciesAnswer(Body, frozen=True, kw_only=True):
     policies: tuple[Policy, ...]
 
 
-def policy_body(stored: AgePolicy, warnings: Iterable[FieldError] = ()) -> Policy:
+def policy_body(stored: AgePolicy | FlowPolicy, warnings: Iterable[FieldError] = ()) -> Policy:
     """Return a stored policy as the body of an answer, with the warnings about what a client sent."""
+    if isinstance(stored, FlowPolicy):
+        return Policy(
+            name=stored.name,
+            time=stored.at_ms,
+            tag=stored.tag,
+            description=stored.description,
+            into=stored.into,
+            only_into=stored.only_into,
+            influence="value" if stored.influence == VALUE else "any",
+            unless_masked=stored.unless_masked,
+            warnings=tuple(map(Fault.from_error, warnings)),
+        )
     return Policy(
         name=stored.name,
         max_age=stored.max_age.text,
@@ -92,6 +130,15 @@ def policy_body(stored: AgePolicy, warnings: Iterable[FieldError] = ()) -> Polic
 def subject(policy: Mapping[str, Any]) -> str:
     """Return the subject of a policy, which is JSON, as text: all fields with a tag, or one field."""
     return name_json.text(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"
+
+
+def rule(policy: Mapping[str, Any]) -> str:
+    """Return where data must not flow by a policy, which is JSON; "" for a policy on the age of data."""
+    parts = [f"not into {policy['into']}"] if "into" in policy else []
+    parts += [f"only into {policy['onlyInto']}"] if "onlyInto" in policy else []
+    parts += ["also by filters and joins"] if policy.get("influence") == "any" else []
+    parts += ["unless masked"] if policy.get("unlessMasked") else []
+    return ", ".join(parts)
 
 
 def _rows(body: Json) -> list[Row]:
@@ -125,7 +172,9 @@ class PolicyByName(Changeable[Policy]):
         store.policies.remove(self.policy, self.namespace)
 
     @staticmethod
-    def _put(store: LineageStore, policy: AgePolicy, warnings: Iterable[FieldError]) -> tuple[Policy, bool]:
+    def _put(
+        store: LineageStore, policy: AgePolicy | FlowPolicy, warnings: Iterable[FieldError]
+    ) -> tuple[Policy, bool]:
         """Put a policy; return it as stored, with warnings, and whether it is new."""
         stored, is_new = store.policies.put(policy)
         return policy_body(stored, warnings), is_new
@@ -147,8 +196,9 @@ class UncheckedPolicy(PolicyByName):
 class Policies(Paged, Query[PoliciesAnswer]):
     """List all policies.
 
-    Each has a name, a greatest age (`maxAge`), and either a tag or one field as its subject. A policy on a
-    tag applies to all fields with the tag.
+    A policy on the age of data has a greatest age (`maxAge`), and either a tag or one field as its subject. A
+    flow policy has a tag, and patterns of datasets that the data must not reach (`into`), or that alone it
+    may reach (`onlyInto`). A policy on a tag applies to all fields with the tag.
 
     >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.name
     'uid'
@@ -161,7 +211,12 @@ class Policies(Paged, Query[PoliciesAnswer]):
     statuses: ClassVar[tuple[int, ...]] = (400, 503)
     items: ClassVar[str] = "policies"
     table: ClassVar[TableShape] = TableShape(
-        ("name", "maxAge", "appliesTo", "at", "description"), _rows, times=("at",)
+        (
+            *("name", "maxAge", "appliesTo", "at", "description"),
+            *("into", "onlyInto", "influence", "unlessMasked"),
+        ),
+        _rows,
+        times=("at",),
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[PoliciesAnswer]:

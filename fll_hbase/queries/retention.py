@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.flow_policy import FlowPolicy
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.queries import name_json
@@ -42,7 +43,7 @@ from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
-from fll_hbase.runtime.errors import NotFound
+from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.query_parameters import expired_query
 
@@ -173,8 +174,12 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
         """Return the report. Raises NotFound for an unknown policy, and AmbiguousName."""
+        policy = store.policies.get(self.policy, self.namespace)
+        if isinstance(policy, FlowPolicy):
+            detail = f"{self.policy!r} is a flow policy; see `fll report flows` or GET /v3/reports/flows"
+            raise InvalidQuery([FieldError("policy", detail)])
         query = expired_query(
-            store.policies.get(self.policy, self.namespace),
+            policy,
             window=self.window(now_ms),
             now_ms=now_ms,
             indirect=self.indirect,

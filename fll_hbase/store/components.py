@@ -13,6 +13,7 @@ from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_graph import FieldGraph
 from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.store.read.run_times import RunTimesReader
+from fll_hbase.store.read.unmasked_contents import UnmaskedContents
 from fll_hbase.store.read.window_query import Sealer, WindowReader
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.sealing import BackgroundSealer, DaySealer
@@ -28,6 +29,7 @@ class StoreComponents:
     events: EventMerger
     contents: ContentCache
     graph: FieldGraph
+    unmasked_graph: FieldGraph
     windows: WindowReader
     times: RunTimesReader
     catalogue: Catalogue
@@ -86,6 +88,7 @@ def build_components(
         events=events,
         contents=contents,
         graph=FieldGraph(contents),
+        unmasked_graph=FieldGraph(UnmaskedContents(contents)),
         windows=windows,
         times=RunTimesReader(
             table, windows, contents, clock=clock, grace_ms=grace_ms, runs_max=settings.runs_max

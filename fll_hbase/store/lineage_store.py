@@ -27,6 +27,7 @@ from fll_hbase.store.read.field_programs import FieldProgramReader
 from fll_hbase.store.read.field_readers import FieldReadersReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
+from fll_hbase.store.read.flows import FlowReader
 from fll_hbase.store.read.hop_reader import HopReader
 from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.last_contents import LastContentReader
@@ -118,6 +119,7 @@ class LineageStore:
     programs = answered_by(RunReader, RunReader.programs)
     run_counts = answered_by(RunReader, RunReader.run_counts)
     last_contents = answered_by(LastContentReader, LastContentReader.last_contents)
+    flow_report = answered_by(FlowReader, FlowReader.flow_report)
     retention_report = answered_by(RetentionReporter, RetentionReporter.retention_report)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:

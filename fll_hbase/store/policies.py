@@ -1,16 +1,17 @@
-"""Policies on the age of data: stored, removed and listed."""
+"""Policies on the age and on the flow of data: stored, removed and listed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.flow_policy import INFLUENCES, FlowPolicy, pattern_fault
 from fll_hbase.model.tags import AgePolicy, parse_max_age
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
@@ -25,15 +26,33 @@ ALL = "*"
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 
+Policy: TypeAlias = AgePolicy | FlowPolicy
 
-class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "max_age": "maxAge"}):
-    """The value of a cell: either `tag` or `field`, as namespace, dataset and field."""
+PolicyT = TypeVar("PolicyT", bound=AgePolicy | FlowPolicy)
+
+_NAMES = {
+    "at_ms": "at",
+    "max_age": "maxAge",
+    "only_into": "onlyInto",
+    "unless_masked": "unlessMasked",
+}
+
+
+class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename=_NAMES):
+    """The value of a cell: either `tag` or `field`, as namespace, dataset and field.
+
+    A policy on the age has `max_age`, a flow policy has `influence`.
+    """
 
     at_ms: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-    max_age: str
+    max_age: str = ""
     tag: str = ""
     field: tuple[_Name, _Name, _Name] | None = None
     description: str = ""
+    influence: str = ""
+    into: str = ""
+    only_into: str = ""
+    unless_masked: bool = False
 
 
 class PolicyStore:
@@ -46,7 +65,7 @@ class PolicyStore:
         self._table = table
         self._clock = clock
 
-    def put(self, policy: AgePolicy) -> tuple[AgePolicy, bool]:
+    def put(self, policy: PolicyT) -> tuple[PolicyT, bool]:
         """Put a policy, ignoring its `at_ms`; return it with its time, and whether it is new.
 
         Putting the same policy again keeps its time.
@@ -88,7 +107,7 @@ class PolicyStore:
         rows = [key for key, item in self._rows(name).items() if item.namespace == policy.namespace]
         self._table.write([[Put(layout.policy_row(name, key), layout.POLICY, REMOVED) for key in rows]])
 
-    def get(self, name: str, namespace: str = "") -> AgePolicy:
+    def get(self, name: str, namespace: str = "") -> Policy:
         """Return a policy by its name: of a field in `namespace`, of a tag with ALL, of either with "".
 
         Raises NotFound, and AmbiguousName if fields of several namespaces have policies of this name.
@@ -104,9 +123,9 @@ class PolicyStore:
             raise AmbiguousName(f"policies {name!r} exist in the namespaces {names}: give the namespace, too")
         return next(iter(matching.values()))
 
-    def policies(self, *, start_after: tuple[str, str] = ("", "")) -> Iterator[AgePolicy]:
+    def policies(self, *, start_after: tuple[str, str] = ("", "")) -> Iterator[Policy]:
         """Yield the policies after `start_after`, sorted by name and namespace, leaving out damaged ones."""
-        by_name: dict[str, dict[str, AgePolicy]] = {}
+        by_name: dict[str, dict[str, Policy]] = {}
         for key, row in self._table.scan(*ranges.prefix_range(layout.POLICIES), columns=(layout.POLICY,)):
             policy = None
             with damage.leaving_out():
@@ -118,7 +137,7 @@ class PolicyStore:
                 if (name, namespace) > start_after:
                     yield policy
 
-    def _rows(self, name: str) -> dict[str, AgePolicy]:
+    def _rows(self, name: str) -> dict[str, Policy]:
         """Return the policies of a name by the namespace in their keys, leaving out removed ones."""
         bare, prefix = layout.policy_row(name), layout.policies_of_name(name)
         columns = (layout.POLICY,)
@@ -128,12 +147,12 @@ class PolicyStore:
         return {layout.parse_policy(key)[1]: item for key, item in policies.items() if item is not None}
 
 
-def _current(rows: Mapping[str, AgePolicy]) -> dict[str, AgePolicy]:
+def _current(rows: Mapping[str, Policy]) -> dict[str, Policy]:
     """Return policies of one name by namespace, including former ones that were not put again."""
     return {policy.namespace: policy for _, policy in sorted(rows.items())}
 
 
-def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
+def decode_policy(key: bytes, value: bytes) -> Policy | None:
     """Return the policy in a row, given its value, or None if it was removed. Raises CorruptRow."""
     with in_row(key):
         name, namespace = layout.parse_policy(key)
@@ -141,6 +160,8 @@ def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
             return None
         try:
             stored = msgspec.json.decode(value, type=_Value)
+            if stored.influence and not namespace:
+                return _flow_policy(name, stored)
             age = parse_max_age(stored.max_age)
             if bool(stored.tag) == bool(stored.field):
                 raise ValueError("expected either a tag or a field")
@@ -152,11 +173,44 @@ def decode_policy(key: bytes, value: bytes) -> AgePolicy | None:
     return AgePolicy(name, age, stored.tag, field, stored.description, stored.at_ms)
 
 
-def _put(policy: AgePolicy) -> Put:
+def _flow_policy(name: str, stored: _Value) -> FlowPolicy:
+    """Return a stored flow policy. Raises ValueError for a value that is none."""
+    patterns = [pattern for pattern in (stored.into, stored.only_into) if pattern]
+    if not stored.tag or stored.field or stored.max_age or not patterns:
+        raise ValueError("expected a tag and patterns of datasets")
+    if stored.influence not in INFLUENCES or any(map(pattern_fault, patterns)):
+        raise ValueError("wrong influence or pattern")
+    return FlowPolicy(
+        name,
+        stored.tag,
+        stored.into,
+        stored.only_into,
+        stored.influence,
+        stored.unless_masked,
+        stored.description,
+        stored.at_ms,
+    )
+
+
+def _put(policy: Policy) -> Put:
     """Return the cell that stores a policy. Raises TooLarge."""
-    field = policy.field
-    names = (field.dataset.namespace, field.dataset.name, field.name) if field else None
-    stored = _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)
-    value = msgspec.json.encode(stored)
+    value = msgspec.json.encode(_value(policy))
     key = layout.policy_row(policy.name, policy.namespace)
     return checked_put(key, layout.POLICY, value, f"policy {policy.name!r}")
+
+
+def _value(policy: Policy) -> _Value:
+    """Return the value that stores a policy."""
+    if isinstance(policy, FlowPolicy):
+        return _Value(
+            policy.at_ms,
+            tag=policy.tag,
+            description=policy.description,
+            influence=policy.influence,
+            into=policy.into,
+            only_into=policy.only_into,
+            unless_masked=policy.unless_masked,
+        )
+    field = policy.field
+    names = (field.dataset.namespace, field.dataset.name, field.name) if field else None
+    return _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.flow_policy import FlowPolicy
 from fll_hbase.model.runs import State
 from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 
 BATCH_FIELDS = 500
 """Maximum number of fields whose tags are read in one call."""
+
+EDGE_CONTENTS_MAX = 10
+"""Maximum number of contents listed by an edge of a reach, unless the query needs more."""
 
 HIDDEN_AFTER = b"|#"
 """In a `start_after` of a view: separates a position from the number of hidden runs that follow it."""
@@ -33,7 +37,9 @@ class ReachQuery:
     `level` is the number of hops, None for as many as the settings allow. With `causal`, an edge counts only
     if the order of run starts allows a value to flow along it. Backward, its run must have started no later
     than some run that read the value on the way to the field. Forward, it must have started no earlier than
-    some run that wrote the value. Without `counts`, the answer has no run counts.
+    some run that wrote the value. Without `counts`, the answer has no run counts. With `unmasked`, ways
+    through an operation that masks values do not count. The walk also starts at `others`. An edge of the
+    answer lists up to `contents_max` contents.
     """
 
     field: DatasetField
@@ -44,6 +50,19 @@ class ReachQuery:
     indirect: bool = True
     failed: bool = False
     counts: bool = True
+    unmasked: bool = False
+    others: tuple[DatasetField, ...] = ()
+    contents_max: int = EDGE_CONTENTS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class FlowQuery:
+    """A flow policy, the window of its report, and what counts; see `ReachQuery`."""
+
+    policy: FlowPolicy
+    window: Window
+    causal: bool = True
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

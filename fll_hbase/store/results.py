@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.derivation_parts import DerivationParts
+from fll_hbase.model.flow_policy import FlowPolicy
+from fll_hbase.model.hop_operations import Hop
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
@@ -78,16 +80,12 @@ class RunSpan(NamedTuple):
         )
 
 
-EDGE_CONTENTS_MAX = 10
-"""Maximum number of contents listed by an edge of a reach."""
-
-
 class ReachEdge(NamedTuple):
     """A field that leads to another in some runs; `span` is None if these were not counted.
 
     `in_order` is whether the order of run starts allows a value to flow through this edge on its way from or
     to the query's field. It is None if unknown. Backward, this requires that the upstream run started no
-    later. `checksums` are contents of the runs, newest first, EDGE_CONTENTS_MAX at most, and empty if runs
+    later. `checksums` are contents of the runs, newest first, up to the limit of the query, and empty if runs
     were not counted.
     """
 
@@ -374,6 +372,56 @@ class RetentionReport:
     window: Window
     fields: tuple[ExpiredField, ...]
     complying: tuple[DatasetField, ...]
+    unknown: tuple[tuple[Dataset, Dataset], ...]
+    retained_from_ms: int
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowHop:
+    """A hop of a flow: its ends, the kind of its ways, and the ways of its newest contents.
+
+    `kind` is `copied` if any way copies the value, `masked` if every way masks it, `computed` otherwise, and
+    `influence` if the source decides rows or groups alone. It is "" if it is unknown.
+    """
+
+    source: DatasetField
+    destination: DatasetField
+    kind: str
+    ways: tuple[Hop, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FlowProgram:
+    """A program whose runs wrote the end of a flow; `is_current` if its newest run in the window did so."""
+
+    runs: ProgramRuns
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A field with a tag, and a forbidden field that it reaches over `distance` edges, by a shortest path.
+
+    `hops` are between the neighbours of `path`, which has a further one where a dataset as a whole leads to
+    its fields.
+    """
+
+    source: DatasetField
+    destination: DatasetField
+    distance: int
+    path: tuple[DatasetField, ...]
+    hops: tuple[FlowHop, ...]
+    programs: tuple[FlowProgram, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReport:
+    """The flows that violate a policy, by their ends, of `tagged` fields with the tag; see `Reach`."""
+
+    policy: FlowPolicy
+    tagged: int
+    flows: tuple[Flow, ...]
     unknown: tuple[tuple[Dataset, Dataset], ...]
     retained_from_ms: int
     truncated_by: tuple[str, ...]

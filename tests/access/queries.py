@@ -35,7 +35,7 @@ NAMES = (
 VALUES: dict[str, tuple[str, ...]] = {
     "run": ("run-0", "run-1", *(f"00000000-0000-4000-8000-{number:012d}" for number in (0, 1)), "none"),
     "tag": ("PII", "hidden", "none"),
-    "policy": ("open-policy", "hidden-policy", "tag-policy", "none"),
+    "policy": ("open-policy", "hidden-policy", "tag-policy", "flow-policy", "hidden-flow", "none"),
     "urn": ("urn:li:dataset:(urn:li:dataPlatform:hive,people,PROD)",),
     "checksum": ("0" * 32,),
 }
@@ -54,7 +54,10 @@ QUERIES: dict[str, tuple[Json, ...]] = {
     "/programs": ({"failed": "true"},),
     "/reports/consumption": REPORTS,
     "/reports/provenance": REPORTS,
-    "/reports/retention": tuple({"policy": policy} for policy in VALUES["policy"]),
+    "/reports/retention": tuple({"policy": policy} for policy in VALUES["policy"] if policy != "flow-policy"),
+    "/reports/flows": tuple(
+        {"policy": policy, "causal": "false"} for policy in ("flow-policy", "hidden-flow", "none")
+    ),
 }
 
 
@@ -84,6 +87,11 @@ def _set_tags(client: FlaskClient, world: World) -> None:
         name = "open-policy" if namespace == "open" else borrowed
         client.put(_path("policies", name) + "?allowUnknown=true", json={"maxAge": "1d", "field": field_name})
     client.put(_path("policies", "tag-policy") + "?allowUnknown=true", json={"maxAge": "1d", "tag": "PII"})
+    flow = {"tag": "PII", "into": "open/*", "influence": "any", "unlessMasked": True}
+    client.put(_path("policies", "flow-policy") + "?allowUnknown=true", json=flow)
+    # Its pattern names a hidden namespace.
+    hidden_flow = {"tag": "PII", "into": f"{secret('ns', 0)}/*"}
+    client.put(_path("policies", "hidden-flow") + "?allowUnknown=true", json=hidden_flow)
 
 
 def _path(*segments: str) -> str:

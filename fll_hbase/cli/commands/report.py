@@ -1,4 +1,4 @@
-"""`fll report`: consumption and provenance of a field, and retention, for people responsible for data."""
+"""`fll report`: consumption and provenance of a field, retention and flows, as pages to print."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec import to_builtins
 from rich.console import Group
 from rich.text import Text
 
+from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import (
     POLICY,
@@ -34,6 +35,7 @@ from fll_hbase.cli.render.console import print_json, print_text
 from fll_hbase.cli.render.report_view import report_page
 from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
+from fll_hbase.queries.flows import Flows
 from fll_hbase.queries.policies import Policy
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
@@ -58,6 +60,7 @@ Examples:
   fll report consumption bank/DailyTransactions.UID --window 2026-03
   fll report provenance hospital/PatientRecords.patient_medical_score --output report.html
   fll report retention --all
+  fll report flows no-pii-in-marketing --window 2026-11
 """,
 )
 def report() -> None:
@@ -138,7 +141,7 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
 
 
 def _print_all(query: Retention, window: WindowText, target: Target, output_format: str) -> None:
-    """Print the reports on all policies, in the order of their names."""
+    """Print the reports on all policies on the age of data, in the order of their names."""
     if output_format == CSV:
         raise click.UsageError(
             "--all has no CSV; ask for one policy, or for JSON.", click.get_current_context()
@@ -148,7 +151,7 @@ def _print_all(query: Retention, window: WindowText, target: Target, output_form
         answers = [
             client.ask(replace(query, policy=policy.name, namespace=_namespace(policy)))
             for policy in policies
-            if policy.field is None or not policy.field.hidden
+            if policy.max_age and (policy.field is None or not policy.field.hidden)
         ]
     documents = [_retention(answer, report_stamp(target, window, answer.principal)) for answer in answers]
     if output_format == JSON:
@@ -172,6 +175,37 @@ def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:
     return retention_document(to_builtins(answer.body), stamp)
 
 
+@click.command(
+    epilog="""\b
+Examples:
+  fll report flows no-pii-in-marketing --window 2026-11
+  fll report flows no-pii-in-marketing --output flows.html
+"""
+)
+@click.argument("policy", metavar="POLICY", type=POLICY)
+@query_options(Flows, without=_OTHERWISE)
+@target_options
+@format_options(TABLE, JSON, CSV, HTML)
+@output_option(HTML, CSV, JSON)
+def flows(*, query: Flows, window: WindowText, target: Target, output_format: str) -> None:
+    """Print each field that data of a tag reaches although the flow policy POLICY forbids it.
+
+    The exit code is 1 if there is any, or if a limit cut the report.
+    """
+    with target.open() as client:
+        answer: TableAnswer[Any] = client.ask(query)
+    stamp = report_stamp(target, window, answer.principal)
+    exact = answer.window or query.window(stamp.now_ms)
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
+        texts=report_texts(query, answer, stamp),
+    )
+    if answer.body.violations or answer.body.truncated:
+        click.get_current_context().exit(FAILURE)
+
+
 _HELP = {
     "consumption": "Print the programs and runs that read FIELD, and every field derived from it.",
     "provenance": "Print the sources of FIELD, and the operations that made it.",
@@ -189,3 +223,4 @@ for _kind, _help in _HELP.items():
     _epilog = f"\b\nExample:\n  {_EXAMPLES[_kind]}\n"
     report.add_command(click.command(_kind, help=_help, epilog=_epilog)(_field_report(_QUERIES[_kind])))
 report.add_command(retention)
+report.add_command(flows)

@@ -1,7 +1,8 @@
-"""`fll tag` and `fll policy`: tags of fields, and policies on the age of data."""
+"""`fll tag` and `fll policy`: tags of fields, and policies on the age and on the flow of data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +26,9 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.render.admin_tables import policies_table, tags_table
+from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.answers import TableAnswer
+from fll_hbase.model.flow_policy import INFLUENCES
 from fll_hbase.queries.policies import NAMESPACE_HELP
 from fll_hbase.queries.time_window import WindowText
 
@@ -140,11 +143,12 @@ def _list(
     epilog="""\b
 Examples:
   fll policy set gdpr --max-age 90d --tag PII
+  fll policy set no-ads --flow --tag PII --into 'marketing/*'
   fll policy list
 """,
 )
 def policy() -> None:
-    """Set, remove and list policies: how long data, and what is derived from it, may live."""
+    """Set, remove and list policies: how long data may live, and where it must not go."""
 
 
 @policy.command("set")
@@ -152,11 +156,21 @@ def policy() -> None:
 @click.option(
     "--max-age",
     metavar="AGE",
-    required=True,
+    default=None,
     help="Maximum age, such as 90d; units s m h d w mo y.",
 )
+@click.option("--flow", is_flag=True, help="A policy on where data of the fields with TAG must not go.")
 @click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="For all fields with TAG.")
 @click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
+@click.option("--into", metavar="PATTERN", default=None, help="Forbidden datasets, such as 'marketing/*'.")
+@click.option("--only-into", metavar="PATTERN", default=None, help="The datasets that are not forbidden.")
+@click.option(
+    "--influence",
+    type=WordChoice(INFLUENCES),
+    default=None,
+    help="With any, filters and join keys count, too.  [default: value]",
+)
+@click.option("--unless-masked", is_flag=True, help="Ways through a hash or mask do not count.")
 @_description
 @click.option("--allow-unknown", is_flag=True, help="Also for a tag that no field has, or an unknown field.")
 @zone_option
@@ -165,30 +179,69 @@ def policy() -> None:
 def set_policy(
     *,
     policy_name: str,
+    flow: bool,
     allow_unknown: bool,
-    max_age: str,
+    max_age: str | None,
     tag_name: str | None,
     field_text: str | None,
     description: str,
     target: Target,
     output_format: str,
+    **flow_options: Any,
 ) -> None:
-    """Set a policy for the fields with a tag, or for one field; `fll report retention` says what it finds."""
-    if (tag_name is None) is (field_text is None):
-        raise click.UsageError("Give either --tag or --field.", click.get_current_context())
+    """Set a policy for the fields with a tag, or for one field, instead of any former one of this name.
+
+    `fll report retention` says what a policy with --max-age finds, `fll report flows` what one with --flow
+    finds.
+    """
+    _check_options(flow, max_age, tag_name, field_text, flow_options)
     zone = current_zone().key
     reading = field_name(field_text, target) if field_text is not None else None
     field = (reading.namespace, reading.name, reading.field) if reading else None
     with target.open() as client:
-        answer = client.put_policy(
-            policy_name,
-            max_age,
-            tag=tag_name or "",
-            field=field,
-            description=description,
-            allow_unknown=allow_unknown,
-        )
+        if flow:
+            given = {name: value for name, value in flow_options.items() if value}
+            answer = client.put_flow_policy(
+                policy_name, tag=tag_name or "", description=description, allow_unknown=allow_unknown, **given
+            )
+        else:
+            answer = client.put_policy(
+                policy_name,
+                max_age or "",
+                tag=tag_name or "",
+                field=field,
+                description=description,
+                allow_unknown=allow_unknown,
+            )
     print_answer(answer, output_format, table=lambda: policies_table([to_builtins(answer.body)], zone))
+
+
+def _check_options(
+    flow: bool,
+    max_age: str | None,
+    tag_name: str | None,
+    field_text: str | None,
+    flow_options: Mapping[str, Any],
+) -> None:
+    """Raise UsageError with every fault of the options of a policy."""
+    faults = []
+    if flow:
+        faults += ["--flow needs --tag."] if tag_name is None else []
+        faults += ["--flow needs --into, --only-into or both."] if not _has_pattern(flow_options) else []
+        faults += ["--flow takes no --max-age."] if max_age is not None else []
+        faults += ["--flow takes no --field."] if field_text is not None else []
+    else:
+        faults += ["Give either --max-age or --flow."] if max_age is None else []
+        faults += ["Give either --tag or --field."] if (tag_name is None) is (field_text is None) else []
+        names = [f"--{name.replace('_', '-')}" for name, value in flow_options.items() if value]
+        faults += [f"{', '.join(names)}: only with --flow."] if names else []
+    if faults:
+        raise click.UsageError(" ".join(faults), click.get_current_context())
+
+
+def _has_pattern(flow_options: Mapping[str, Any]) -> bool:
+    """Return whether any pattern of datasets is given."""
+    return bool(flow_options["into"] or flow_options["only_into"])
 
 
 @policy.command("remove")

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fll_hbase.cli.render.result_tables import Cell, TextTable, member, rows_table, time_of
 from fll_hbase.cli.render.table_layout import Column, Prose
-from fll_hbase.queries.policies import subject
+from fll_hbase.queries.policies import rule, subject
 from fll_hbase.queries.tables import Row
 
 _TAG_COLUMNS = ("tag", "namespace", "name", "field", "at", "by", "description", "path")
@@ -35,9 +35,12 @@ def policies_table(policies: Sequence[Row], zone: str) -> RenderableType:
         "policy": member("name"),
         "greatest age": member("maxAge"),
         "applies to": lambda row: Prose(subject(row)),
+        "flow": lambda row: Prose(rule(row)),
         f"at ({zone})": time_of("at", zone),
         "description": member("description"),
     }
+    if not any(map(rule, policies)):
+        del columns["flow"]
     return rows_table(policies, columns)
 
 

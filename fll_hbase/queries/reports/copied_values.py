@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.hop_operations import Hop
-from fll_hbase.store.results import EDGE_CONTENTS_MAX, ReachEdge
+from fll_hbase.store.query_parameters import EDGE_CONTENTS_MAX
+from fll_hbase.store.results import ReachEdge
 
 ValueKind: TypeAlias = Literal["copied", "mixed", "operations"]
 """Ways of a value to a field: all copy it at every hop, at least one does, or all have operations.

@@ -14,6 +14,7 @@ from fll_hbase.model.operations import Influence
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime import deadline
 from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.unmasked_contents import UnmaskedContents
 
 EDGES_MAX = 10_000
 """Maximum number of edges cached for the fields of one step of a walk; more edges are made one by one."""
@@ -64,7 +65,7 @@ class _CachedSteps(NamedTuple):
 class FieldGraph:
     """Returns the edges of contents. Threads may share it."""
 
-    def __init__(self, contents: ContentCache) -> None:
+    def __init__(self, contents: ContentCache | UnmaskedContents) -> None:
         self._contents = contents
         # Nodes live as long as a cached content or a walk refers to them.
         self.nodes: WeakValueDictionary[DatasetField, Node] = WeakValueDictionary()
@@ -80,6 +81,10 @@ class FieldGraph:
             with self._lock:
                 node = self.nodes.setdefault(field, Node(field, dataset_node))
         return node
+
+    def load(self, checksums: Iterable[str]) -> None:
+        """Read together what `steps` of these contents needs. Raises DeadlineExceeded."""
+        self._contents.load(checksums)
 
     def steps(
         self, checksum: str, direction: Direction, dataset: Dataset, nodes: Collection[Node] | None

@@ -20,7 +20,7 @@ from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.query_parameters import ReachQuery, WindowQuery
 from fll_hbase.store.read.field_graph import FieldGraph, Node, Steps
 from fll_hbase.store.read.run_times import RunTimes, TimesByName, bound_of
-from fll_hbase.store.results import EDGE_CONTENTS_MAX, Path, Reach, ReachEdge, RunSpan
+from fll_hbase.store.results import Path, Reach, ReachEdge, RunSpan
 
 _UNBOUNDED = -(2**63)
 """Smaller than every bound: no run is within it."""
@@ -102,10 +102,11 @@ class ReachWalk:
         self._canonical: dict[Dataset, Dataset] = {}
         self._has_aliases = False
         self._unknown: set[tuple[Node, Node]] = set()
-        self._start = graph.node(query.field)
-        start = Path(query.field, None)
-        self._hops[self._start], self._paths[self._start] = 0, start
-        self._admit(self._start, start, first_bound(query))
+        self._starts = tuple(map(graph.node, dict.fromkeys((query.field, *query.others))))
+        for start in self._starts:
+            path = Path(start.field, None)
+            self._hops[start], self._paths[start] = 0, path
+            self._admit(start, path, first_bound(query))
 
     @property
     def has_next(self) -> bool:
@@ -119,7 +120,7 @@ class ReachWalk:
 
     def in_order(self) -> InOrder:
         """Return the fields and edges reached by this walk, which must be in the order of the runs."""
-        return InOrder({self._start, *_ends(self.edges)}, self.edges)
+        return InOrder({*self._starts, *_ends(self.edges)}, self.edges)
 
     def next_expansions(self) -> list[Expansion]:
         """Return the expansions of the next level, sorted, so that limits always cut the same part."""
@@ -208,7 +209,8 @@ class ReachWalk:
         that the order of the runs allows, None if unknown. Spans are None if the query does not count runs.
         """
         merged: dict[tuple[Node, Node], ReachEdge] = {}
-        spans = _Spans(self.query.direction, times, self._names) if self.query.counts else None
+        contents_max = self.query.contents_max
+        spans = _Spans(self.query, times, self._names) if self.query.counts else None
         for near, edges in self.edges.items():
             bound = self._expanded_bound(near)
             ordered = in_order.edges.get(near, {}) if in_order else {}
@@ -225,11 +227,11 @@ class ReachWalk:
                 if other is not None:
                     is_direct |= other.direct
                     span = span.union(other.span) if span else other.span
-                    checksums = tuple(dict.fromkeys(checksums + other.checksums))[:EDGE_CONTENTS_MAX]
+                    checksums = tuple(dict.fromkeys(checksums + other.checksums))[:contents_max]
                     is_in_order = is_in_order or other.in_order
                 merged[key] = ReachEdge(key[0].field, key[1].field, is_direct, span, is_in_order, checksums)
         return Reach(
-            self._hops_of({self._renamed(self._start), *(end for key in merged for end in key)}),
+            self._hops_of({*map(self._renamed, self._starts), *(end for key in merged for end in key)}),
             _sorted(merged),
             tuple(sorted({(self._name(source), self._name(to)) for source, to in self._unknown})),
             tuple(sorted(self.truncated_by)),
@@ -335,11 +337,11 @@ class _Spans:
 
     def __init__(
         self,
-        direction: Direction,
+        query: ReachQuery,
         times: Mapping[Dataset, Mapping[str, RunTimes]],
         names: Mapping[Dataset, Sequence[Dataset]],
     ) -> None:
-        self._direction = direction
+        self._direction, self._contents_max = query.direction, query.contents_max
         self._contents = {
             dataset: _times_by_content(times[name] for name in listed) for dataset, listed in names.items()
         }
@@ -359,7 +361,7 @@ class _Spans:
             for span in spans.values():
                 total = span.union(total)
             newest = sorted(spans, key=lambda checksum: (-spans[checksum].last_start_ms, checksum))
-            self._spans[key] = total, tuple(newest[:EDGE_CONTENTS_MAX])
+            self._spans[key] = total, tuple(newest[: self._contents_max])
         return self._spans[key]
 
 
@@ -443,7 +445,7 @@ class ReachReader:
         unknown. Raises DeadlineExceeded if the deadline passes before the first edge.
         """
         walked = _Walked(self._components, query)
-        walk = ReachWalk(query, self._components.graph, edges_max=self._settings.connections_max)
+        walk = ReachWalk(query, walked.graph, edges_max=self._settings.connections_max)
         try:
             self._walk(walk, walked)
             in_order = walk.in_order() if query.causal else self._in_order(walk, walked)
@@ -459,7 +461,7 @@ class ReachReader:
         """Walk again and return the part that the order of runs allows. Raises DeadlineExceeded."""
         ordered = ReachWalk(
             replace(walk.query, causal=True),
-            self._components.graph,
+            walked.graph,
             edges_max=self._settings.connections_max,
             within=walk.edges,
         )
@@ -506,6 +508,7 @@ class _Walked(Reader):
 
     def __init__(self, components: StoreComponents, query: ReachQuery) -> None:
         super().__init__(components)
+        self.graph = components.unmasked_graph if query.unmasked else components.graph
         self.times: dict[Dataset, Mapping[str, RunTimes]] = {}
         self.budget = self._times.budget()
         self._query = query
@@ -518,7 +521,7 @@ class _Walked(Reader):
         for dataset, by_name in zip(missing, read, strict=True):
             self._by_dataset[dataset] = by_name
             self.times |= by_name
-        self._contents.load(
+        self.graph.load(
             checksum for by_name in read for contents in by_name.values() for checksum in contents
         )
         by_names = [self._by_dataset[item.dataset] for item in expansions]
@@ -535,7 +538,7 @@ class _Walked(Reader):
         self, checksum: str, name: Dataset, nodes: Collection[Node] | None
     ) -> Iterable[tuple[Node, Steps]]:
         """Return the edges of fields in one content. Raises DeadlineExceeded."""
-        return self._graph.steps(checksum, self._query.direction, name, nodes)
+        return self.graph.steps(checksum, self._query.direction, name, nodes)
 
     def _window_query(self, dataset: Dataset) -> WindowQuery:
         """Return the query for the runs of a dataset, with direction, window and `failed` of the walk."""

@@ -21,7 +21,14 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, LineageError, NotFound, RunIdConflict
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.query_parameters import BATCH_FIELDS, HIDDEN_AFTER, ReachQuery, RetentionQuery, RunsQuery
+from fll_hbase.store.query_parameters import (
+    BATCH_FIELDS,
+    HIDDEN_AFTER,
+    FlowQuery,
+    ReachQuery,
+    RetentionQuery,
+    RunsQuery,
+)
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
@@ -42,6 +49,8 @@ from fll_hbase.store.results import (
     FieldDiff,
     FieldHistory,
     FieldLineageResult,
+    Flow,
+    FlowReport,
     Programs,
     Reach,
     ReachEdge,
@@ -71,6 +80,7 @@ ResultT = TypeVar(
     Reach,
     FieldDiff,
     DatasetDiff,
+    FlowReport,
     RetentionReport,
 )
 
@@ -367,6 +377,15 @@ class StoreView(LineageStore):
             unknown=tuple(sorted(result.unknown)),
         )
 
+    def flow_report(self, query: FlowQuery) -> FlowReport:
+        """Return where visible data goes against a policy; hidden datasets are never listed."""
+        result = self._shown(super().flow_report(query))
+        return replace(
+            result,
+            flows=tuple(map(_with_sorted_flow_programs, result.flows)),
+            unknown=tuple(sorted(result.unknown)),
+        )
+
     def run(self, run: str, namespace: str = "") -> RunDetails:
         """Return the committed state of a run. Raises NotFound if its program is hidden."""
         return self._with_public_checksum(self._numbered(super().run(run, namespace)))
@@ -470,6 +489,12 @@ def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
     """Return an item of a retention report with its programs sorted by program id."""
     programs = sorted(item.written.programs, key=lambda program: program.newest.program_id)
     return replace(item, written=WrittenField(tuple(programs)))
+
+
+def _with_sorted_flow_programs(flow: Flow) -> Flow:
+    """Return a flow with its programs sorted by program id."""
+    programs = sorted(flow.programs, key=lambda program: program.runs.newest.program_id)
+    return replace(flow, programs=tuple(programs))
 
 
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:

@@ -15,6 +15,7 @@ from fll_hbase.keys import layout, namespaces, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.model import masking
 from fll_hbase.model.access import Role
+from fll_hbase.model.flow_policy import FlowPolicy
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, in_row
 from fll_hbase.store import policies
@@ -281,7 +282,7 @@ class VisibleTable:
         return self._may_read(layout.parse_alias(column).namespace)
 
     def _shows_policy(self, key: bytes, row: Row) -> bool:
-        """Return whether a policy is on tags, removed, or on a field in a readable namespace."""
+        """Return whether a policy is removed, or names readable namespaces or none."""
         # Use the key rather than the value, which may be damaged.
         if namespace := layout.parse_policy(key)[1]:
             return self._may_read(namespace)
@@ -292,6 +293,9 @@ class VisibleTable:
         except CorruptRow:
             # Its reader reports the damage, without showing its text.
             return True
+        if isinstance(policy, FlowPolicy):
+            # Its patterns may name a hidden namespace.
+            return all(any(map(self._may_read, texts)) for texts in policy.namespace_texts())
         return policy is None or policy.field is None or self._may_read(policy.field.dataset.namespace)
 
     def _changed_namespaces(self, put: Put) -> list[str | None]:
