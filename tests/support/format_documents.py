@@ -133,6 +133,18 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     },
     "datahub": proposal(),
     "dbt": dbt(),
+    "databricks": {
+        "databricks": [
+            {
+                "statement_id": "r5",
+                "event_time": "2026-01-31T09:30:00Z",
+                "source_table_full_name": "main.shop.orders",
+                "source_column_name": "x",
+                "target_table_full_name": "main.shop.bills",
+                "target_column_name": "x",
+            }
+        ]
+    },
 }
 """By the name of the format."""
 
