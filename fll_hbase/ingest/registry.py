@@ -140,6 +140,22 @@ def _read_databricks(raw: bytes, context: ReadContext) -> ParsedDocument:
     return _row_runs(databricks.read_document(document, namespace=context.namespace))
 
 
+def _read_snowflake(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read rows of Snowflake's access history as a run for each query."""
+    from fll_hbase.sources import snowflake
+
+    document = strict_json.parse_with_halves(raw)
+    return _row_runs(snowflake.read_document(document, namespace=context.namespace))
+
+
+def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read query-completed events of Trino as a run for each query."""
+    from fll_hbase.sources import trino
+
+    document = strict_json.parse_with_halves(raw)
+    return _row_runs(trino.read_document(document, namespace=context.namespace))
+
+
 def _row_runs(rows: ParsedRows) -> ParsedDocument:
     """Return a document with the runs of exported rows."""
     return ParsedDocument(rows.runs, warnings=rows.warnings)
@@ -178,13 +194,31 @@ FORMATS = (
         has_rows=True,
         run_columns=("statement_id", "entity_run_id", "event_id", "record_id"),
     ),
+    DocumentFormat(
+        "snowflake",
+        ("snowflake",),
+        _read_snowflake,
+        "rows of Snowflake's ACCESS_HISTORY",
+        route="snowflake",
+        has_run_id=False,
+        has_rows=True,
+    ),
+    DocumentFormat(
+        "trino",
+        ("trino",),
+        _read_trino,
+        "query-completed events of Trino",
+        route="trino",
+        has_run_id=False,
+        has_rows=True,
+    ),
 )
 """In order of detection. A document that no format identifies goes to the first, whose reader refuses it."""
 
 
 def import_sources() -> None:
     """Import the readers of all formats, so that no request of a server has to wait for them."""
-    from fll_hbase.sources import cdap, databricks, datahub, dbt, sql  # noqa: F401
+    from fll_hbase.sources import cdap, databricks, datahub, dbt, snowflake, sql, trino  # noqa: F401
     from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
 
 

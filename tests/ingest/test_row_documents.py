@@ -181,11 +181,11 @@ class Generated(io.RawIOBase):
     """A file of `count` rows that exists only in part."""
 
     def __init__(self, count: int) -> None:
-        self._parts = self._made(count)
+        self._parts = self._chunks(count)
         self._rest = b""
 
     @staticmethod
-    def _made(count: int) -> Iterator[bytes]:
+    def _chunks(count: int) -> Iterator[bytes]:
         for start in range(0, count, 100):
             stop = min(start + 100, count)
             yield ndjson(

@@ -30,7 +30,9 @@ SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
     "dbt": golden_dbt.lines,
     "openlineage": golden_openlineage.lines,
     "pipeline": golden_pipeline.lines,
+    "snowflake": golden_rows.lines,
     "sql": golden_sql.lines,
+    "trino": golden_rows.lines,
 }
 """By source, a function from a case to the expected lines."""
 

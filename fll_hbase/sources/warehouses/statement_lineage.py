@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
@@ -34,6 +34,20 @@ class StatementLineage:
         for source in sources:
             inputs.add(source)
             self.read(source.dataset, (source.name,))
+
+    def write_columns(self, target: Dataset, columns: Mapping[str, Sequence[DatasetField]]) -> None:
+        """Add a target with its columns and the columns of their values; call this after all `read`.
+
+        If no column has any, although the statement reads datasets, the target is related to these in an
+        unknown way. Otherwise a column without them is generated.
+        """
+        if self._reads and not any(columns.values()):
+            for source in self.sources:
+                self.relate(source, target)
+            return
+        self.write(target)
+        for column, sources in deadline.watched(columns.items()):
+            self.derive(DatasetField(target, column), sources)
 
     def relate(self, source: Dataset, target: Dataset) -> None:
         """Add a source of a target whose columns are unknown.

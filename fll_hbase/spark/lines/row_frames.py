@@ -20,7 +20,7 @@ from fll_hbase.spark.lines.line_frames import (
     file_lines,
 )
 
-_PLACE = (FILE, BLOCK, POSITION)
+_POSITION = (FILE, BLOCK, POSITION)
 _CSV = {"header": "true", "multiLine": "true", "escape": '"', "encoding": "UTF-8"}
 # By default Spark gives values of a damaged row to wrong columns, and takes the names of the first file.
 _STRICT = {"mode": "FAILFAST", "enforceSchema": "false"}
@@ -60,13 +60,13 @@ def _grouped(texts: DataFrame, columns: Sequence[str]) -> DataFrame:
     # separates them.
     text = f.lower(VALUE)
     ids = [f.nullif(f.get_json_object(text, f"$.{column}"), f.lit("")) for column in columns]
-    row = f.struct(*_PLACE, TIME_MS, VALUE)
+    row = f.struct(*_POSITION, TIME_MS, VALUE)
     key = f.coalesce(*ids, f.col(VALUE)).alias("run_key")
     groups = texts.groupBy(key).agg(f.sort_array(f.collect_list(row)).alias("rows"))
     first = f.col("rows")[0]
     return groups.select(
         f.array_join("rows.value", ",").alias(VALUE),
-        *(first[name].alias(name) for name in (*_PLACE, TIME_MS)),
+        *(first[name].alias(name) for name in (*_POSITION, TIME_MS)),
     )
 
 
