@@ -16,6 +16,7 @@ from fll_hbase.cli.options import NAME, Command, now_ms, resolve_option, zone_op
 from fll_hbase.cli.record_files import file_name, is_sql
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.ingest.registry import ROW_FORMATS
 from fll_hbase.queries import time_window
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
@@ -77,6 +78,17 @@ class FileRun:
         # CDAP exports a pipeline with its config as a member. A bare config is accepted, too.
         config = content["config"] if isinstance(content, dict) and "config" in content else content
         return json.dumps({"run": run, "config": config, "arguments": self.arguments}).encode()
+
+
+def row_options(command: Command) -> Command:
+    """Add an option for each format of exported rows; the command receives its name as `row_format`."""
+    for document_format in reversed(ROW_FORMATS):
+        help_text = f"FILE has {document_format.title}."
+        add = click.option(
+            f"--{document_format.name}", "row_format", flag_value=document_format.name, help=help_text
+        )
+        command = add(command)
+    return command
 
 
 def run_options(command: Command) -> Command:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fll_hbase.sources.name_rules import NameRules
     from fll_hbase.sources.native.cached_reader import CachedDocumentReader
     from fll_hbase.sources.native.document import Reading
+    from fll_hbase.sources.warehouses.rows import ParsedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class DocumentFormat:
     POST /v3/namespaces/<ns>/<route>, empty for a source whose clients have routes of their own. With
     `has_run_id`, a document is one whole run, whose id is its member `run.run`. With `reads_catalogue`,
     the result depends on fields that earlier documents put into the catalogue.
+
+    A document with `has_rows` contains rows that a query exports. Rows of one run are grouped into one
+    document by the first of `run_columns` that is not null; without such columns, each row is a run.
     """
 
     name: str
@@ -57,6 +61,8 @@ class DocumentFormat:
     route: str = ""
     has_run_id: bool = True
     reads_catalogue: bool = False
+    has_rows: bool = False
+    run_columns: tuple[str, ...] = ()
 
 
 def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
@@ -126,6 +132,35 @@ def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
     return ParsedDocument(artifacts.runs, artifacts.metadata, artifacts.warnings)
 
 
+def _read_databricks(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read rows of Databricks' lineage tables as a run for each statement."""
+    from fll_hbase.sources import databricks
+
+    document = strict_json.parse_with_halves(raw)
+    return _row_runs(databricks.read_document(document, namespace=context.namespace))
+
+
+def _read_snowflake(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read rows of Snowflake's access history as a run for each query."""
+    from fll_hbase.sources import snowflake
+
+    document = strict_json.parse_with_halves(raw)
+    return _row_runs(snowflake.read_document(document, namespace=context.namespace))
+
+
+def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read query-completed events of Trino as a run for each query."""
+    from fll_hbase.sources import trino
+
+    document = strict_json.parse_with_halves(raw)
+    return _row_runs(trino.read_document(document, namespace=context.namespace))
+
+
+def _row_runs(rows: ParsedRows) -> ParsedDocument:
+    """Return a document with the runs of exported rows."""
+    return ParsedDocument(rows.runs, warnings=rows.warnings)
+
+
 def _one_run(reading: Reading) -> ParsedDocument:
     """Return a document with one run, without metadata of datasets."""
     return ParsedDocument((reading.recorded,), warnings=reading.warnings, on_recorded=reading.on_recorded)
@@ -149,13 +184,41 @@ FORMATS = (
         has_run_id=False,
         reads_catalogue=True,
     ),
+    DocumentFormat(
+        "databricks",
+        ("databricks",),
+        _read_databricks,
+        "rows of Databricks' lineage system tables",
+        route="databricks",
+        has_run_id=False,
+        has_rows=True,
+        run_columns=("statement_id", "entity_run_id", "event_id", "record_id"),
+    ),
+    DocumentFormat(
+        "snowflake",
+        ("snowflake",),
+        _read_snowflake,
+        "rows of Snowflake's ACCESS_HISTORY",
+        route="snowflake",
+        has_run_id=False,
+        has_rows=True,
+    ),
+    DocumentFormat(
+        "trino",
+        ("trino",),
+        _read_trino,
+        "query-completed events of Trino",
+        route="trino",
+        has_run_id=False,
+        has_rows=True,
+    ),
 )
 """In order of detection. A document that no format identifies goes to the first, whose reader refuses it."""
 
 
 def import_sources() -> None:
     """Import the readers of all formats, so that no request of a server has to wait for them."""
-    from fll_hbase.sources import cdap, datahub, dbt, sql  # noqa: F401
+    from fll_hbase.sources import cdap, databricks, datahub, dbt, snowflake, sql, trino  # noqa: F401
     from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
 
 
@@ -163,6 +226,9 @@ def format_named(name: str) -> DocumentFormat:
     """Return the format named `name`, such as `openlineage`. Raises KeyError if it is unknown."""
     return _BY_NAME[name]
 
+
+ROW_FORMATS = tuple(document_format for document_format in FORMATS if document_format.has_rows)
+"""Formats of exported rows, which files have without the document around them."""
 
 _BY_NAME = {document_format.name: document_format for document_format in FORMATS}
 

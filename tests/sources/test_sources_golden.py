@@ -17,6 +17,7 @@ from tests.support import (
     golden_dbt,
     golden_openlineage,
     golden_pipeline,
+    golden_rows,
     golden_sql,
 )
 from tests.support.capture import golden_capture
@@ -24,11 +25,14 @@ from tests.support.golden_cases import Case
 
 SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
     "capture": golden_capture.lines,
+    "databricks": golden_rows.lines,
     "datahub": golden_datahub.lines,
     "dbt": golden_dbt.lines,
     "openlineage": golden_openlineage.lines,
     "pipeline": golden_pipeline.lines,
+    "snowflake": golden_rows.lines,
     "sql": golden_sql.lines,
+    "trino": golden_rows.lines,
 }
 """By source, a function from a case to the expected lines."""
 

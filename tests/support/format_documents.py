@@ -133,6 +133,50 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     },
     "datahub": proposal(),
     "dbt": dbt(),
+    "databricks": {
+        "databricks": [
+            {
+                "statement_id": "r5",
+                "event_time": "2026-01-31T09:30:00Z",
+                "source_table_full_name": "main.shop.orders",
+                "source_column_name": "x",
+                "target_table_full_name": "main.shop.bills",
+                "target_column_name": "x",
+            }
+        ]
+    },
+    "snowflake": {
+        "snowflake": [
+            {
+                "QUERY_ID": "r6",
+                "QUERY_START_TIME": "2026-01-31 09:30:00.000 +0000",
+                "DIRECT_OBJECTS_ACCESSED": [
+                    {
+                        "objectDomain": "Table",
+                        "objectName": "SHOP.RAW.ORDERS",
+                        "columns": [{"columnName": "X"}],
+                    }
+                ],
+                "OBJECTS_MODIFIED": [
+                    {"objectDomain": "Table", "objectName": "SHOP.RAW.BILLS", "columns": []}
+                ],
+            }
+        ]
+    },
+    "trino": {
+        "trino": [
+            {
+                "metadata": {"queryId": "r7", "queryState": "FINISHED"},
+                "createTime": "2026-01-31T09:30:00Z",
+                "ioMetadata": {
+                    "inputs": [
+                        {"catalogName": "lake", "schema": "shop", "table": "orders", "columns": ["x"]}
+                    ],
+                    "output": {"catalogName": "lake", "schema": "shop", "table": "bills"},
+                },
+            }
+        ]
+    },
 }
 """By the name of the format."""
 

@@ -14,13 +14,15 @@ import click
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.next_questions import dataset_question, next_questions
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, replace_option, target_options
-from fll_hbase.cli.record_files import DocumentFile, advise_file
+from fll_hbase.cli.record_files import DocumentFile, advise_file, file_name
 from fll_hbase.cli.render.previews import preview_lines
 from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
-from fll_hbase.cli.run_options import SQL, FileRun, run_options
+from fll_hbase.cli.run_options import SQL, FileRun, row_options, run_options
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
 from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
+from fll_hbase.ingest.registry import ROW_FORMATS, format_named
+from fll_hbase.ingest.row_documents import RowFile
 from fll_hbase.queries.acknowledgements import DocumentPreview
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable
@@ -45,6 +47,7 @@ Examples:
   fll record nightly.sql --namespace shop --application a --program nightly --dry-run
   fll record --pipeline etl.json --namespace shop --application a --program etl
   fll record --dbt target --namespace shop
+  fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host
 """,
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
@@ -61,8 +64,9 @@ Examples:
     "--dataset-namespace",
     metavar="NS",
     default="",
-    help="With --dbt or --sql: namespace of the datasets, such as postgres://db:5432 (default: --namespace).",
+    help="With --dbt, --sql or rows: namespace of the datasets, such as bigquery (default: --namespace).",
 )
+@row_options
 @click.option("--dry-run", is_flag=True, help="Print what would be recorded, and store nothing.")
 @replace_option
 @run_options
@@ -75,6 +79,7 @@ def record(
     dataset_namespace: str,
     dry_run: bool,
     take_over: bool,
+    row_format: str | None,
     file_run: FileRun | None,
     target: Target,
 ) -> None:
@@ -82,16 +87,21 @@ def record(
 
     A file contains one JSON document, OpenLineage event or DataHub proposal, one per line (NDJSON), or an
     array of them, gzipped or not. With --sql it is a script, with --pipeline a pipeline config, which is
-    recorded as one run.
+    recorded as one run. With an option for rows, it is the query history of a warehouse: JSON lines, CSV or
+    Parquet, with one run for each statement.
     A document that is refused is reported with its line and its errors, and the others are recorded. One
     whose run id another program recorded is refused, and that program is named.
     Recording a file again is safe. With --dry-run each document is read alone, as if those before it were not
     in the file.
     """
-    _check_input(file, file_run, dbt_target, dataset_namespace)
+    _check_input(file, file_run, dbt_target, row_format)
+    _check_namespaces(file_run, dbt_target, row_format, namespace, dataset_namespace)
     settings = config.from_environment(store=target.store)
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
+    elif row_format and file is not None:
+        rows = RowFile(format_named(row_format), dataset_namespace)
+        lines = rows.read(file, name=file_name(file), bytes_max=settings.document_bytes_max)
     else:
         lines = _read_lines(file, file_run, bytes_max=settings.document_bytes_max)
     report = _Report(settings.batch_errors_max, dry_run=dry_run)
@@ -142,17 +152,35 @@ def _process(
 
 
 def _check_input(
-    file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, dataset_namespace: str
+    file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, row_format: str | None
 ) -> None:
-    """Raise UsageError unless there is one input, FILE or --dbt, with options that fit it."""
+    """Raise UsageError unless there is one input, FILE or --dbt, of one kind."""
     context = click.get_current_context()
     # click can require a single parameter, but not one of two.
     if dbt_target is not None and (file is not None or file_run is not None):
         raise click.UsageError("Give FILE or --dbt, not both.", context)
-    if dataset_namespace and dbt_target is None and (file_run is None or file_run.kind != SQL):
-        raise click.UsageError("--dataset-namespace needs --dbt or --sql.", context)
+    if row_format and (dbt_target is not None or file_run is not None):
+        other = "dbt" if file_run is None else file_run.kind
+        raise click.UsageError(f"Give --{row_format} or --{other}, not both.", context)
     if dbt_target is None and file is None:
         raise click.UsageError("Missing argument 'FILE'.", context)
+
+
+def _check_namespaces(
+    file_run: FileRun | None,
+    dbt_target: Path | None,
+    row_format: str | None,
+    namespace: str | None,
+    dataset_namespace: str,
+) -> None:
+    """Raise UsageError for rows without --namespace, and for a --dataset-namespace that nothing uses."""
+    context = click.get_current_context()
+    is_used = dbt_target is not None or row_format or (file_run is not None and file_run.kind == SQL)
+    if dataset_namespace and not is_used:
+        options = ", ".join(f"--{document_format.name}" for document_format in ROW_FORMATS)
+        raise click.UsageError(f"--dataset-namespace needs --dbt, --sql or one of {options}.", context)
+    if row_format and not namespace:
+        raise click.UsageError(f"--{row_format} needs --namespace too.", context)
 
 
 def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:

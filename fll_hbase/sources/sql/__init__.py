@@ -12,6 +12,7 @@ from fll_hbase.sources.sql.document import (
     read_script,
 )
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
+from fll_hbase.sources.sql.parser import without_literals
 
 __all__ = [
     "ALIASES_MAX",
@@ -24,4 +25,5 @@ __all__ = [
     "read_document",
     "read_query",
     "read_script",
+    "without_literals",
 ]

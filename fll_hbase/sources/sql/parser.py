@@ -26,6 +26,7 @@ from fll_hbase.sources.sql.script.double_quotes import QUOTED_NAMES, has_quoted_
 from fll_hbase.sources.sql.script.known_words import with_known_words
 from fll_hbase.sources.sql.script.parser_steps import ParserSteps, ParserStepsExceeded
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
+from fll_hbase.sources.sql.script.source_text import SourceText
 from fll_hbase.sources.sql.script.statement_splitter import (
     FunctionTokens,
     ProcedureTokens,
@@ -167,6 +168,23 @@ def parse_script(sql: str, dialect: str) -> Script:
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
     script = Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
     return replace(script, functions=parser.functions)
+
+
+def without_literals(sql: str, *, dialect: str) -> str:
+    """Return a text with `?` for literals, without comments, cut to TEXT_CHARS_MAX characters.
+
+    A text that cannot be split into words, or has more than CHARACTERS_MAX characters, becomes "", since its
+    literals are unknown.
+    """
+    if not sql or len(sql) > CHARACTERS_MAX:
+        return ""
+    text = _HALF.sub(REPLACEMENT, sql)
+    library_dialect = Dialect.get_or_raise(facts_of(dialect).parser_name)
+    try:
+        tokens = _plain_tokenizer(type(library_dialect))(library_dialect).tokenize(text)
+    except SqlglotError:
+        return ""
+    return SourceText(text, tokens).full_text()
 
 
 def dialects_that_read(statement: str) -> list[str]:

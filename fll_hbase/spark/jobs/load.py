@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 
+from fll_hbase.ingest.row_documents import RowFile
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports.output_directory import REJECTS, Owner, claim
-from fll_hbase.spark.lines import input_files, line_frames
+from fll_hbase.spark.lines import input_files, line_frames, row_frames
 from fll_hbase.spark.lines.rejects import drop_long, long_lines, write_rejects
 from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.spark.stats import LoadReport
@@ -22,21 +23,34 @@ PARTITION_BYTES = 2**30
 The value is large because references that are recorded together are near each other in the table.
 """
 
-TEXT, PARQUET = "text", "parquet"
+TEXT, PARQUET, CSV = "text", "parquet", "csv"
+_DOCUMENTS = {TEXT: line_frames.read_text, PARQUET: line_frames.read_parquet}
+_ROWS = {
+    TEXT: line_frames.read_text,
+    PARQUET: row_frames.read_parquet_rows,
+    CSV: row_frames.read_csv_rows,
+}
 
 
 def load(
-    spark: SparkSession, paths: Sequence[str], target: Target, *, rejects: str, form: str = TEXT
+    spark: SparkSession,
+    paths: Sequence[str],
+    target: Target,
+    *,
+    rejects: str,
+    form: str = TEXT,
+    rows: RowFile | None = None,
 ) -> LoadReport:
     """Record all lines of the files, in the order of file names; return a report.
 
-    `form` is TEXT or PARQUET. The rejected lines replace the output in the directory `rejects`. A load is
+    `form` is TEXT or PARQUET, with `rows` also CSV. With `rows`, the files have rows of a warehouse, and a
+    line of the report is a run. The rejected lines replace the output in the directory `rejects`. A load is
     idempotent: after any interruption, running it again produces the same rows. Raises ConfigurationError,
     before a line is read, for a directory with files that no load wrote, or that the load would read.
     """
     started = time.monotonic()
-    read = line_frames.read_parquet if form == PARQUET else line_frames.read_text
-    lines = read(spark, paths)
+    file_lines = (_ROWS if rows else _DOCUMENTS)[form](spark, paths)
+    lines = row_frames.to_documents(file_lines, rows) if rows else file_lines
     if input_files.is_read(spark, lines, rejects):
         raise ConfigurationError(
             f"{rejects!r} is in a directory that the load reads; use another one for rejected lines"
@@ -60,7 +74,7 @@ def load(
     outcomes = outcomes.persist(StorageLevel.DISK_ONLY)
     try:
         counts = count_outcomes(outcomes)
-        write_rejects(outcomes, lines, directory, count=counts.rejected)
+        write_rejects(outcomes, file_lines, directory, count=counts.rejected)
     finally:
         outcomes.unpersist()
     file_count = sum(same.count for same in files.values())

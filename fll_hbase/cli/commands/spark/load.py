@@ -8,11 +8,13 @@ from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
 from fll_hbase.cli.summary_file import print_summary
+from fll_hbase.ingest.registry import ROW_FORMATS, format_named
+from fll_hbase.ingest.row_documents import RowFile
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRejects
 from fll_hbase.spark.lines.reject_limit import RejectLimit
 
-FORMATS = ("text", "parquet")
+FORMATS = ("text", "parquet", "csv")
 
 
 @click.command(
@@ -20,6 +22,7 @@ FORMATS = ("text", "parquet")
 Examples:
   fll spark load 'history/*.ndjson.gz' --rejects rejected
   fll spark load events.parquet --format parquet --rejects rejected
+  fll spark load 'history/*.parquet' --format parquet --rows databricks --namespace shop --rejects rejected
 """,
 )
 @click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
@@ -43,7 +46,20 @@ Examples:
     type=click.Choice(FORMATS),
     default=FORMATS[0],
     show_default=True,
-    help="Input format: lines of text, or the column `value` of Parquet.",
+    help="Input format: lines of text, or the column `value` of Parquet. With --rows also CSV.",
+)
+@click.option(
+    "--rows",
+    "row_format",
+    type=click.Choice([document_format.name for document_format in ROW_FORMATS]),
+    default=None,
+    help="INPUT has rows of the query history of this warehouse.",
+)
+@click.option(
+    "--dataset-namespace",
+    metavar="NS",
+    default="",
+    help="With --rows: namespace of the datasets, such as databricks://host (default: --namespace).",
 )
 @replace_option
 @common.job_options
@@ -54,6 +70,8 @@ def load(
     rejects_max: RejectLimit,
     namespace: str | None,
     input_format: str,
+    row_format: str | None,
+    dataset_namespace: str,
     take_over: bool,
     settings: Settings,
     launch: common.LaunchOptions,
@@ -66,14 +84,29 @@ def load(
     Loading again is safe, however an earlier load ended. The exit code is 0 if all lines were recorded, 3 if
     some were rejected, 1 if the load failed or more were rejected than allowed.
     """
+    rows = _row_file(row_format, namespace, dataset_namespace, input_format)
     with common.spark_job("load", settings, launch, create=True) as spark:
         from fll_hbase.spark.jobs import load as job
         from fll_hbase.spark.lines.worker_ingest import Target
 
         target = Target(settings, namespace or "", rejects_max, take_over)
-        report = job.load(spark, paths, target, rejects=rejects, form=input_format)
+        report = job.load(spark, paths, target, rejects=rejects, form=input_format, rows=rows)
     print_summary(report.summary(), lambda: str(report), launch.summary)
     if rejects_max.is_exceeded(report.counts.rejected, report.counts.read):
         raise TooManyRejects(f"more lines than {rejects_max} were rejected; read them in {rejects}")
     if report.counts.rejected:
         click.get_current_context().exit(PARTIAL)
+
+
+def _row_file(
+    row_format: str | None, namespace: str | None, dataset_namespace: str, input_format: str
+) -> RowFile | None:
+    """Return the rows that --rows names, or None. Raises UsageError for options that do not fit."""
+    if row_format is None:
+        given = {"--dataset-namespace": bool(dataset_namespace), "--format csv": input_format == FORMATS[2]}
+        if options := [option for option, is_given in given.items() if is_given]:
+            raise click.UsageError(f"{', '.join(options)}: only with --rows.")
+        return None
+    if not namespace:
+        raise click.UsageError("--rows needs --namespace too.")
+    return RowFile(format_named(row_format), dataset_namespace)

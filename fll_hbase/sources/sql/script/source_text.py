@@ -90,6 +90,10 @@ class SourceText:
             first += 1
         return self._text(first, stop, keep_literals=keep_literals)
 
+    def full_text(self) -> str:
+        """Return the whole text, without comments and line breaks, cut, with literals as `?`."""
+        return self._text(0, len(self._tokens), keep_literals=False)
+
     def _without_alias(self, first: int, stop: int, alias: int, start: int) -> tuple[int, int]:
         """Return the bounds of the expression in `expression [AS] alias` or `alias = expression`."""
         if not first <= alias < stop:

@@ -1,0 +1,216 @@
+"""Documents from files of exported rows: JSON lines, a JSON array, CSV or Parquet, in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import msgspec
+
+from fll_hbase.ingest.ndjson import GZIP_ERRORS, GZIP_MAGIC, InputLine, open_stream, read_documents, too_large
+from fll_hbase.ingest.registry import DocumentFormat
+from fll_hbase.runtime.errors import ConfigurationError, FieldError, LineageError, UnreadableDocument
+
+PARQUET_MAGIC = b"PAR1"
+PARQUET_ROWS = 500
+"""Rows of Parquet that are in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFile:
+    """A file of rows of `row_format`; names of tables are in `dataset_namespace`, if that is not empty."""
+
+    row_format: DocumentFormat
+    dataset_namespace: str = ""
+
+    def read(self, file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLine]:
+        """Yield a document for each run, of at most `bytes_max` bytes, with the line of its first row.
+
+        Rows of a run are adjacent, since rows are in ascending order of the columns that identify runs.
+        `name` is the name of the file. Raises ConfigurationError if Parquet cannot be read here.
+        """
+        rows = _read_rows(file, name=name, bytes_max=bytes_max)
+        groups = _Groups(self.row_format.run_columns, bytes_max)
+        for group in groups.split(rows):
+            yield group if isinstance(group, InputLine) else InputLine(group.number, self.wrap(group.rows))
+
+    def wrap(self, rows: Iterable[bytes]) -> bytes:
+        """Return the document of rows, each a JSON object."""
+        head, tail = self.ends()
+        return b"".join((head, b",".join(rows), tail))
+
+    def ends(self) -> tuple[bytes, bytes]:
+        """Return the texts of a document in front of its rows and behind them."""
+        member = {"datasetNamespace": self.dataset_namespace} if self.dataset_namespace else {}
+        tail = json.dumps(member)[1:]
+        return b'{"%s":[' % self.row_format.name.encode(), f"]{', ' if member else ''}{tail}".encode()
+
+
+@dataclass(slots=True)
+class _Group:
+    """Adjacent rows of one run from line `number` on; an `error` takes the place of the rows."""
+
+    key: str
+    number: int
+    rows: list[bytes] = field(default_factory=list)
+    size_bytes: int = 0
+    error: LineageError | None = None
+
+    def add(self, raw: bytes, bytes_max: int) -> None:
+        """Add a row; drop all rows of a group that has more than `bytes_max` bytes."""
+        self.size_bytes += len(raw) + 1
+        if self.size_bytes > bytes_max:
+            self.error = self.error or too_large(bytes_max)
+        if self.error:
+            self.rows.clear()
+        else:
+            self.rows.append(raw)
+
+
+class _Groups:
+    """Splits rows into groups of one run each; without `columns`, each row is a group."""
+
+    def __init__(self, columns: tuple[str, ...], bytes_max: int) -> None:
+        self._columns = columns
+        self._bytes_max = bytes_max
+        self._last_key = ""
+        self._broken = 0
+        """The line of the last row if that cannot be read, else 0."""
+
+    def split(self, rows: Iterable[InputLine]) -> Iterator[_Group | InputLine]:
+        """Yield groups, or errors in place of a row or group."""
+        group: _Group | None = None
+        for row in map(_checked, rows):
+            key = "" if row.error else _run_key(row.raw, self._columns)
+            if group is not None and key != group.key:
+                yield self._ended(group, broken=0 if key or not self._columns else row.number)
+                group = None
+            if key:
+                group = group or self._begin(key, row.number)
+                group.add(row.raw, self._bytes_max)
+                continue
+            # A row without a run is refused by its reader, which names all of its faults.
+            yield row if row.error else self._ended(self._only(row))
+            self._broken = row.number if self._columns else 0
+        if group is not None:
+            yield self._ended(group)
+
+    def _only(self, row: InputLine) -> _Group:
+        """Return a group of one row."""
+        group = _Group("", row.number)
+        group.add(row.raw, self._bytes_max)
+        return group
+
+    def _begin(self, key: str, number: int) -> _Group:
+        """Return a new group, which is refused if it is out of order or follows a broken row."""
+        group = _Group(key, number)
+        if key <= self._last_key:
+            column = self._columns[0]
+            detail = (
+                f"run {key[:100]!r} follows run {self._last_key[:100]!r}: rows of a run may be elsewhere; "
+                f"sort the rows by {column}, or by the first of {', '.join(self._columns)} that is not null"
+            )
+            group.error = UnreadableDocument([FieldError(column, detail)])
+        elif self._broken:
+            group.error = _incomplete(self._broken)
+        self._last_key, self._broken = max(key, self._last_key), 0
+        return group
+
+    def _ended(self, group: _Group, *, broken: int = 0) -> _Group | InputLine:
+        """Return a complete group, or its error if it has one or line `broken` follows, which has no run."""
+        error = group.error or (_incomplete(broken) if broken else None)
+        return InputLine(group.number, b"", error) if error else group
+
+
+def _incomplete(number: int) -> UnreadableDocument:
+    """Return the error of a run next to a row that cannot be read, which may belong to it."""
+    detail = f"the row at line {number} cannot be read and may belong to this run; correct it first"
+    return UnreadableDocument([FieldError("", detail)])
+
+
+def _checked(row: InputLine) -> InputLine:
+    """Return a row, or its error if it is not a JSON object."""
+    # The text becomes a part of a document, in which any other text could have another meaning.
+    try:
+        is_row = row.error is not None or isinstance(msgspec.json.decode(row.raw), dict)
+        detail = "must be an object with the columns of a row"
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        is_row, detail = False, f"not JSON: {error}"
+    return row if is_row else InputLine(row.number, b"", UnreadableDocument([FieldError("", detail)]))
+
+
+def _run_key(raw: bytes, columns: tuple[str, ...]) -> str:
+    """Return the value that identifies the run of a row, or "" if the row has none."""
+    if not columns:
+        return ""
+    members = {name.lower(): value for name, value in msgspec.json.decode(raw).items()}
+    values = (members.get(column) for column in columns)
+    key = next((value for value in values if value is not None and value != ""), "")
+    return str(key) if isinstance(key, str | int) else ""
+
+
+def _read_rows(file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLine]:
+    """Yield the rows of a file as JSON objects, with their lines; errors in place of unreadable rows."""
+    magic = file.read(len(PARQUET_MAGIC))
+    if magic == PARQUET_MAGIC:
+        yield from _read_parquet(file)
+        return
+    body = open_stream(file.read, head=magic)
+    if name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        yield from _read_csv(body, delimiter="\t" if ".tsv" in name.lower() else ",", bytes_max=bytes_max)
+    else:
+        yield from read_documents(body, bytes_max=bytes_max)
+
+
+def _read_csv(stream: BinaryIO, *, delimiter: str, bytes_max: int) -> Iterator[InputLine]:
+    """Yield the rows of CSV with a header line, gzipped or not; empty values are left out."""
+    magic = stream.read(len(GZIP_MAGIC))
+    body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
+    # The limit of the library is for all readers of the process; columns of JSON exceed its default.
+    csv.field_size_limit(bytes_max)
+    lines = csv.reader(io.TextIOWrapper(body, "utf-8-sig", newline=""), delimiter=delimiter, strict=True)
+    number = 1
+    try:
+        header = next(lines, [])
+        number = lines.line_num + 1
+        for values in lines:
+            if values and len(values) != len(header):
+                detail = f"has {len(values)} values, but the header has {len(header)}"
+                yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+            elif values:
+                row = {name: value for name, value in zip(header, values, strict=True) if value}
+                yield InputLine(number, msgspec.json.encode(row))
+            number = lines.line_num + 1
+    except (csv.Error, UnicodeDecodeError, *GZIP_ERRORS) as error:
+        detail = f"not CSV in UTF-8: {error}; this line and all later lines were not read"
+        yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+
+
+def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
+    """Yield the rows of a Parquet file, which must be a file that can seek. Raises ConfigurationError."""
+    if not file.seekable():
+        raise ConfigurationError("Parquet from standard input: give the name of the file instead")
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise ConfigurationError("Parquet needs pyarrow: pip install 'fll-hbase[spark]'") from error
+    file.seek(0)
+    number = 1
+    try:
+        for batch in pq.ParquetFile(file).iter_batches(PARQUET_ROWS):
+            for row in batch.to_pylist():
+                yield InputLine(number, msgspec.json.encode(_present(row)))
+                number += 1
+    except (pa.ArrowException, OSError) as error:
+        detail = f"not Parquet: {error}; this row and all later rows were not read"
+        yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+
+
+def _present(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a row that are not null."""
+    return {name: value for name, value in row.items() if value is not None}

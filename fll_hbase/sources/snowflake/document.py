@@ -1,0 +1,138 @@
+"""Rows of `ACCESS_HISTORY`, which may be joined with `QUERY_HISTORY`: a run for each query.
+
+docs/record/snowflake.md describes the rows and their mapping to runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import RecordedRun, State
+from fll_hbase.runtime import deadline
+from fll_hbase.sources import sql
+from fll_hbase.sources.sql.names.dataset_naming import name_in
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
+from fll_hbase.sources.warehouses.rows import (
+    ParsedRows,
+    RowDocument,
+    StatementFacts,
+    nested_items,
+    path_dataset,
+    program_name,
+    program_run,
+    read_rows,
+    required_text,
+    text,
+    time_ms,
+)
+from fll_hbase.sources.warehouses.statement_lineage import StatementLineage
+
+SOURCE = "snowflake"
+_ACCESSED = ("direct_objects_accessed", "base_objects_accessed")
+_SOURCES = ("directSources", "baseSources")
+_DATA = {
+    *("dynamic table", "event table", "external table", "hybrid table", "iceberg table", "materialized view"),
+    *("stage", "stream", "table", "view"),
+}
+"""Domains of objects with data, in lower case. Others, such as functions, count if they have columns."""
+
+_STATES = {"FAIL": State.FAIL, "FAILED_WITH_ERROR": State.FAIL, "INCIDENT": State.FAIL}
+_PART = re.compile(r'"((?:[^"]|"")*)"|[^."]+')
+"""A part of an object's name, which may be quoted."""
+
+
+def read_document(document: object, *, namespace: str | None) -> ParsedRows:
+    """Read a run for each row of a document.
+
+    `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
+    with every error of every row, and TooLarge.
+    """
+    rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=True)
+    runs = [_read_run(row, rows) for row in deadline.watched(rows.rows)]
+    rows.check()
+    return ParsedRows(tuple(filter(None, runs)), tuple(rows.top.validator.warnings))
+
+
+def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
+    """Return the run of a query, or None with a warning if it reads and writes no data."""
+    run = required_text(row, "query_id", bytes_max=ID_BYTES_MAX)
+    start_ms = time_ms(row, "start_time", "query_start_time")
+    kind = text(row, "query_type", bytes_max=ID_BYTES_MAX)
+    status = text(row, "execution_status", bytes_max=ID_BYTES_MAX).upper()
+    error = text(row, "error_message")
+    state = _STATES.get(status, State.COMPLETE)
+    statement = sql.without_literals(text(row, "query_text"), dialect=SOURCE)
+    lineage = _read_lineage(row, rows.dataset_namespace, rows.namespace)
+    if not (lineage.sources or lineage.targets):
+        row.warning("reads and writes no table; no run is recorded")
+        return None
+    facts = StatementFacts(
+        run=run,
+        start_ms=start_ms,
+        application=SOURCE,
+        type=kind or "QUERY",
+        program=program_name(kind or "QUERY", lineage.targets),
+        state=state,
+        user=text(row, "user_name", bytes_max=ID_BYTES_MAX),
+        sql=statement,
+        error=error if state is State.FAIL else "",
+        parent=text(row, "parent_query_id", "root_query_id", bytes_max=ID_BYTES_MAX),
+    )
+    return RecordedRun(program_run(facts, rows.namespace), lineage.build(kind))
+
+
+def _read_lineage(row: Part, dataset_namespace: str, namespace: str) -> StatementLineage:
+    """Return what a query reads and writes."""
+    lineage = StatementLineage()
+    for name in _ACCESSED:
+        for item in nested_items(row, name):
+            dataset = _read_dataset(item, dataset_namespace, namespace)
+            if dataset is not None:
+                lineage.read(dataset, filter(None, map(_column_name, nested_items(item, "columns"))))
+    for item in nested_items(row, "objects_modified"):
+        target = _read_dataset(item, dataset_namespace, namespace)
+        if target is None:
+            continue
+        columns: dict[str, list[DatasetField]] = {}
+        for column in nested_items(item, "columns"):
+            sources = columns.setdefault(required_text(column, "columnName", bytes_max=NAME_BYTES_MAX), [])
+            for source, source_column in _read_sources(column, dataset_namespace, namespace):
+                if source_column:
+                    sources.append(DatasetField(source, source_column))
+                else:
+                    lineage.relate(source, target)
+        lineage.write_columns(target, columns)
+    return lineage
+
+
+def _read_sources(column: Part, dataset_namespace: str, namespace: str) -> Iterator[tuple[Dataset, str]]:
+    """Yield the sources of a written column, direct and base ones: dataset and column, "" if unknown."""
+    for name in _SOURCES:
+        for source in nested_items(column, name):
+            dataset = _read_dataset(source, dataset_namespace, namespace)
+            if dataset is not None:
+                yield dataset, _column_name(source)
+
+
+def _column_name(part: Part) -> str:
+    """Return the column of an object, "" if it has none."""
+    return text(part, "columnName", bytes_max=NAME_BYTES_MAX)
+
+
+def _read_dataset(part: Part, dataset_namespace: str, namespace: str) -> Dataset | None:
+    """Return an object as a dataset, or None if it holds no data; add an error if it has no name."""
+    domain = text(part, "objectDomain", bytes_max=ID_BYTES_MAX).lower()
+    if domain and domain not in _DATA and "columns" not in part and "columnName" not in part:
+        return None
+    location = text(part, "location", bytes_max=NAME_BYTES_MAX)
+    if location and not text(part, "objectName"):
+        return path_dataset(location, dataset_namespace or namespace)
+    name = required_text(part, "objectName", "location", bytes_max=NAME_BYTES_MAX)
+    parts = [match[0] if match[1] is None else match[1].replace('""', '"') for match in _PART.finditer(name)]
+    # A name of dots alone has no parts.
+    parts = [item for item in parts if item] or [name]
+    if not dataset_namespace:
+        return Dataset(namespace, ".".join(parts))
+    return Dataset(dataset_namespace, name_in(dataset_namespace, parts))

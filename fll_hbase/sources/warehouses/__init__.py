@@ -1,0 +1,1 @@
+"""Shared parts of the sources that read exported query history of warehouses."""

@@ -1,0 +1,195 @@
+"""Documents of exported rows: their members, and values that exports write in several ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
+from fll_hbase.runtime.errors import FieldError
+from fll_hbase.sources.native.document import read_head
+from fll_hbase.sources.time_member import read_time_ms
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
+
+DATASET_NAMESPACE = "datasetNamespace"
+ERROR_CHARACTERS_MAX = 2_000
+"""Longest stored error of a failed statement."""
+
+_TARGETS_MAX = 3
+"""Written tables in the name of a program."""
+_ZONE = re.compile(r" (?:UTC|Z|([+-]\d\d):?(\d\d))$")
+_SECONDS_BELOW, _MILLISECONDS_BELOW = 10**11, 10**14
+_PATH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)/*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RowDocument:
+    """The rows of a document, the namespace of its runs, and the namespace of its datasets or ""."""
+
+    top: Part
+    rows: tuple[Part, ...]
+    namespace: str
+    dataset_namespace: str
+
+    def check(self) -> None:
+        """Raise UnreadableDocument with all errors of all rows, if there are any."""
+        self.top.validator.check()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRows:
+    """A run for each statement of the rows, and warnings."""
+
+    runs: tuple[RecordedRun, ...]
+    warnings: tuple[FieldError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFacts:
+    """Facts of the run of a statement; `program` is the name of its program, `type` its kind."""
+
+    run: str
+    start_ms: int
+    application: str
+    type: str
+    program: str
+    state: State = State.COMPLETE
+    user: str = ""
+    sql: str = ""
+    error: str = ""
+    parent: str = ""
+
+
+def read_rows(document: object, source: str, *, namespace: str | None, has_lower_names: bool) -> RowDocument:
+    """Read the rows in the member `source`; with `has_lower_names`, names of columns ignore case.
+
+    `namespace` comes from the URL. If it is None, the document must contain one. Adds an error for each row
+    that is not an object, and for a document without rows. Raises UnreadableDocument for anything but an
+    object.
+    """
+    top, namespace = read_head(document, namespace, source, "namespace", DATASET_NAMESPACE)
+    dataset_namespace = top.optional(DATASET_NAMESPACE, bytes_max=ID_BYTES_MAX)
+    if top.get(source) == []:
+        top.error("must have at least one row", source)
+    items = [item for item in top.items(source, required=True) if item.as_object().is_object]
+    rows = tuple(map(_lower_names, items) if has_lower_names else items)
+    return RowDocument(top, rows, namespace, dataset_namespace)
+
+
+def _lower_names(row: Part) -> Part:
+    """Return a row with lower-case names of columns; add an error for names that differ only in case."""
+    members = {name.lower(): value for name, value in row.members.items()}
+    if len(members) < len(row.members):
+        row.error("has two columns whose names differ only in case")
+    return Part(row.validator, members, row.path)
+
+
+def text(row: Part, *names: str, bytes_max: int | None = None) -> str:
+    """Return the first column that is not null or empty, "" if there is none; a number becomes text.
+
+    Any other value adds an error.
+    """
+    for name in names:
+        value = row.get(name)
+        # Exports write ids as numbers if all of their characters are digits.
+        if type(value) is int:
+            return str(value)
+        if value is not None and value != "":
+            return row.validator.name(value, row.path_of(name), bytes_max=bytes_max)
+    return ""
+
+
+def required_text(row: Part, *names: str, bytes_max: int | None = None) -> str:
+    """Return the first column that is not null or empty; add an error if there is none."""
+    value = text(row, *names, bytes_max=bytes_max)
+    if not value:
+        row.error("missing" if len(names) == 1 else f"missing, and so is {', '.join(names[1:])}", names[0])
+    return value or "?"
+
+
+def nested(row: Part, name: str) -> Part:
+    """Return a column of arrays or objects, which may be a text of JSON; a value of None if it is missing."""
+    value = row.get(name)
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value) if value.strip() else None
+        except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+            row.error(f"is not JSON: {error}", name)
+            value = None
+    return Part(row.validator, value, row.path_of(name))
+
+
+def nested_items(row: Part, name: str) -> Sequence[Part]:
+    """Return the items of a column of arrays of objects; none if it is missing. Adds errors for others."""
+    part = nested(row, name)
+    if part.value is not None and not isinstance(part.value, list):
+        part.error("must be an array of objects")
+    return [item for item in part.listed() if item.as_object().is_object]
+
+
+def time_ms(row: Part, *names: str) -> int:
+    """Return the first time that is not null, in ms since 1970; 0 with an error for a missing or bad one.
+
+    The last name is in the error of a missing time.
+
+    A number counts seconds, milliseconds or microseconds since 1970, by its size. A text is ISO 8601, also
+    with a space before the zone.
+    """
+    name = next((name for name in names if row.get(name) not in (None, "")), names[-1])
+    value: Any = row.get(name)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = _number_to_text(value)
+    elif isinstance(value, str):
+        value = _ZONE.sub(lambda zone: f"{zone[1]}:{zone[2]}" if zone[1] else "Z", value)
+    given = {} if value is None or value == "" else {name: value}
+    return read_time_ms(Part(row.validator, given, row.path), name)
+
+
+def _number_to_text(number: float) -> str:
+    """Return a number of seconds, milliseconds or microseconds since 1970 as a time, or as it is."""
+    divisor = 1 if number < _SECONDS_BELOW else 1_000 if number < _MILLISECONDS_BELOW else 1_000_000
+    try:
+        return datetime.fromtimestamp(number / divisor, tz=UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return str(number)
+
+
+def path_dataset(path: str, namespace: str) -> Dataset:
+    """Return a path as OpenLineage names it: `s3://bucket/a` is `a` in `s3://bucket`.
+
+    A path without a scheme is in `namespace`.
+    """
+    match = _PATH.fullmatch(path)
+    return Dataset(match[1], match[2] or "/") if match else Dataset(namespace, path)
+
+
+def program_name(verb: str, targets: Iterable[Dataset]) -> str:
+    """Return a name of the statements that write the same tables: `INSERT db.s.t`, or the verb alone."""
+    names = [dataset.name for dataset in targets]
+    more = f" and {len(names) - _TARGETS_MAX} more" if len(names) > _TARGETS_MAX else ""
+    name = f"{verb} {', '.join(names[:_TARGETS_MAX])}{more}".strip()
+    return name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
+
+
+def program_run(facts: StatementFacts, namespace: str) -> ProgramRun:
+    """Return the run of a statement in the namespace of its document."""
+    details = encode_details(
+        sql=facts.sql, error=facts.error[:ERROR_CHARACTERS_MAX], parent=facts.parent, user=facts.user
+    )
+    return ProgramRun(
+        namespace=namespace,
+        application=facts.application,
+        version="",
+        type=facts.type,
+        program=facts.program,
+        run=facts.run,
+        start_ms=facts.start_ms,
+        state=facts.state,
+        details=details,
+    )
