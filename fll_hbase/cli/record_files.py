@@ -62,6 +62,8 @@ def advise_file(file: BinaryIO, document: LocatedDocument) -> str:
     if b"dbt_schema_version" in raw:
         folder = shlex.quote(str(Path(name).parent))
         return f"{name} is an artifact of dbt: fll record --dbt {folder} --namespace NS"
+    if b'"event_time"' in raw and b'"event"' in raw:
+        return f"{name} has rows of Marquez: fll record --marquez {quoted}"
     if name.lower().endswith(".sql.gz"):
         return f"{name} is packed: unpack it, then fll record --sql {shlex.quote(name[:-3])} {_RUN}"
     for suffixes, kind in _SUFFIXES.items():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from fll_hbase.cli.error_output import FAILURE, print_err
+from fll_hbase.cli.export_options import LineageExport, export_options
 from fll_hbase.cli.next_questions import dataset_question, next_questions
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, replace_option, target_options
 from fll_hbase.cli.record_files import DocumentFile, advise_file, file_name
@@ -35,6 +36,8 @@ REFUSED, PREVIEWED = "refused", "would be recorded"
 PREVIEWS_MAX, RUNS_MAX = 20, 3
 """Maximum number of printed documents of a dry run, and of printed ids of recorded runs."""
 BATCH_DOCUMENTS = 500
+DISTINCT_RUNS_MAX = 100_000
+"""Maximum number of distinct runs that are counted; their hashes take 10 MB."""
 WARNINGS_MAX = 100
 """Maximum number of distinct warnings that are printed. A job usually repeats a warning in every document."""
 
@@ -48,6 +51,7 @@ Examples:
   fll record --pipeline etl.json --namespace shop --application a --program etl
   fll record --dbt target --namespace shop
   fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host
+  fll record --marquez events.ndjson --server http://localhost:8080
 """,
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
@@ -70,6 +74,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Print what would be recorded, and store nothing.")
 @replace_option
 @run_options
+@export_options
 @target_options
 def record(
     *,
@@ -81,6 +86,7 @@ def record(
     take_over: bool,
     row_format: str | None,
     file_run: FileRun | None,
+    export: LineageExport | None,
     target: Target,
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
@@ -103,8 +109,9 @@ def record(
         rows = RowFile(format_named(row_format), dataset_namespace)
         lines = rows.read(file, name=file_name(file), bytes_max=settings.document_bytes_max)
     else:
-        lines = _read_lines(file, file_run, bytes_max=settings.document_bytes_max)
-    report = _Report(settings.batch_errors_max, dry_run=dry_run)
+        lines = _read_lines(file, file_run, export, bytes_max=settings.document_bytes_max)
+    title = export.title if export else ""
+    report = _Report(settings.batch_errors_max, dry_run=dry_run, title=title)
     with (
         target.open(create=True, dry_run=dry_run) as client,
         progress_bar(_size_bytes(file)) as bar,
@@ -183,10 +190,14 @@ def _check_namespaces(
         raise click.UsageError(f"--{row_format} needs --namespace too.", context)
 
 
-def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:
+def _read_lines(
+    file: BinaryIO | None, file_run: FileRun | None, export: LineageExport | None, *, bytes_max: int
+) -> Iterator[InputLine]:
     """Yield the documents of FILE, one if it is a run of SQL or a pipeline, or none without FILE."""
     if file is None:
         return iter(())
+    if export is not None:
+        return export.read(file, bytes_max=bytes_max)
     return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)
 
 
@@ -204,14 +215,17 @@ def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
 class _Report:
     """Counts of the documents so far. It prints refusals up to `errors_max` errors, and each warning once.
 
-    In a dry run, it also prints the first PREVIEWS_MAX documents.
+    In a dry run, it also prints the first PREVIEWS_MAX documents. `title` names the documents in the counts,
+    which then also have their number.
     """
 
-    def __init__(self, errors_max: int, *, dry_run: bool) -> None:
+    def __init__(self, errors_max: int, *, dry_run: bool, title: str = "") -> None:
         self.dry_run = dry_run
+        self._title = title
         self.runs: list[str] = []
         """Ids of the first runs."""
         self.runs_count = 0
+        self._run_hashes: set[int] = set()
         self._errors_left = errors_max
         self._counts: Counter[str] = Counter()
         self._warnings: set[str] = set()
@@ -243,6 +257,8 @@ class _Report:
         else:
             self._counts[result.outcome.value] += 1
             self.runs_count += len(result.runs)
+            if len(self._run_hashes) <= DISTINCT_RUNS_MAX:
+                self._run_hashes.update(hash(run.run) for run in result.runs)
             self.runs += [run.run for run in result.runs][: RUNS_MAX - len(self.runs)]
         for warning in map(str, result.warnings):
             self._warn(f"line {line}: warning", warning, bar)
@@ -274,7 +290,15 @@ class _Report:
         """Return the number of documents by outcome, such as `3 recorded, 0 refused`, in a fixed order."""
         words = [PREVIEWED] if self.dry_run else [outcome.value for outcome in RecordOutcome]
         counts = ", ".join(f"{self._counts[word]} {word}" for word in (*words, REFUSED))
+        if self._title:
+            counts = f"{self._counts.total()} {self._title}: {counts}{self._count_runs()}"
         return f"Dry run, nothing is stored: {counts}" if self.dry_run else counts
+
+    def _count_runs(self) -> str:
+        """Return the number of distinct runs, such as `; 3 runs`, or "" in a dry run, which has none."""
+        count = len(self._run_hashes)
+        at_least = "more than " if count > DISTINCT_RUNS_MAX else ""
+        return "" if self.dry_run else f"; {at_least}{min(count, DISTINCT_RUNS_MAX)} runs"
 
 
 def _size_bytes(file: BinaryIO | None) -> int | None:
