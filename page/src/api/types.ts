@@ -78,6 +78,7 @@ export interface components {
             "/v3/policies/{policy}": components["schemas"]["Policy"];
             "/v3/policies": components["schemas"]["Policies"];
             "/v3/reports/retention": components["schemas"]["RetentionReport"];
+            "/v3/reports/flows": components["schemas"]["Flows"];
             "/v3/events": components["schemas"]["Activity"];
             "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields": string[] | components["schemas"]["CdapField"][];
             "/v3/namespaces/{namespace}/datasets/{name}/lineage/fields/{field}": components["schemas"]["CdapSummary"];
@@ -390,6 +391,42 @@ export interface components {
         };
         Fields: {
             fields: components["schemas"]["ListedField"][];
+        };
+        FlowProgram: {
+            namespace: string;
+            application: string;
+            program: string;
+            type: string;
+            runs: number;
+            firstRun: string;
+            firstStart: number;
+            lastRun: string;
+            lastStart: number;
+            /** @description Whether the program's last run of the window wrote it in this way */
+            current: boolean;
+        };
+        FlowStep: {
+            namespace: string;
+            name: string;
+            field: string;
+            /**
+             * @description `copied` if any way copies the value, `masked` if every way masks it, `computed` otherwise, `influence` if it decides rows or groups alone. Left out for the first field, and if it is not known
+             * @enum {string}
+             */
+            kind?: "" | "copied" | "computed" | "masked" | "influence";
+            /** @description The operations in their own words; distinct ways are joined by ` | ` */
+            operation?: string;
+        };
+        Flows: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
+            policy: components["schemas"]["Policy"];
+            verdict: string;
+            tagged: number;
+            violations: components["schemas"]["Violation"][];
+            unknown: components["schemas"]["UnknownRelation"][];
+            truncated: boolean;
+            truncatedBy?: string[];
         };
         Graph: {
             nodes: components["schemas"]["Node"][];
@@ -798,6 +835,17 @@ export interface components {
                 /** @default false */
                 indirect?: boolean;
             };
+            "/v3/reports/flows": {
+                /** @default UTC */
+                timezone?: string;
+                start?: string;
+                end?: string;
+                /** @default false */
+                failed?: boolean;
+                policy?: string;
+                /** @default true */
+                causal?: boolean;
+            };
             "/v3/events": {
                 /** @default now-1h */
                 since?: string;
@@ -859,12 +907,23 @@ export interface components {
         Policy: {
             name: string;
             /** @description A whole number and a unit: s, m, h, d, w, mo (months of the calendar) or y */
-            maxAge: string;
+            maxAge?: string;
             /** @description When it was set, in milliseconds since 1970 */
             at: number;
             tag?: string;
             field?: components["schemas"]["PolicyField"];
             description?: string;
+            /** @description `NAMESPACE/DATASET`, where `*` is any text */
+            into?: string;
+            /** @description `NAMESPACE/DATASET`, where `*` is any text */
+            onlyInto?: string;
+            /**
+             * @description Of a flow policy: whether values alone count, or filters and joins, too
+             * @enum {string}
+             */
+            influence?: "" | "value" | "any";
+            /** @description Of a flow policy: ways through a masking operation do not count */
+            unlessMasked?: boolean;
             warnings?: components["schemas"]["Fault"][];
         };
         PolicyField: {
@@ -1212,6 +1271,15 @@ export interface components {
             /** @enum {string} */
             direction?: "backward" | "forward";
         };
+        Violation: {
+            namespace: string;
+            name: string;
+            field: string;
+            source: components["schemas"]["ReachField"];
+            hops: number;
+            path: components["schemas"]["FlowStep"][];
+            programs: components["schemas"]["FlowProgram"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -1264,6 +1332,9 @@ export type FieldTagList = components['schemas']['FieldTagList'];
 export type FieldWays = components['schemas']['FieldWays'];
 export type FieldWithTags = components['schemas']['FieldWithTags'];
 export type Fields = components['schemas']['Fields'];
+export type FlowProgram = components['schemas']['FlowProgram'];
+export type FlowStep = components['schemas']['FlowStep'];
+export type Flows = components['schemas']['Flows'];
 export type Graph = components['schemas']['Graph'];
 export type History = components['schemas']['History'];
 export type JobReference = components['schemas']['JobReference'];
@@ -1317,5 +1388,6 @@ export type TagNames = components['schemas']['TagNames'];
 export type TaggedField = components['schemas']['TaggedField'];
 export type TaggedFields = components['schemas']['TaggedFields'];
 export type UnknownRelation = components['schemas']['UnknownRelation'];
+export type Violation = components['schemas']['Violation'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
