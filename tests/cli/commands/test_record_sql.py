@@ -158,6 +158,6 @@ def test_names_of_other_sources(target: tuple[str, str], name: str) -> None:
         "--json",
     )
     assert [run["run"] for run in json.loads(output)["runs"]] == [name]
-    assert "--dataset-namespace needs --dbt or --sql" in complaint(
+    assert "--dataset-namespace needs --dbt, --sql or one of --databricks" in complaint(
         "record", "/dev/null", "--dataset-namespace", "x", code=2
     )
