@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fll_hbase.queries import query_batch
 from fll_hbase.runtime import deadline
 
+from .environ import MCP_PATH
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -17,13 +19,17 @@ RECEIVED, CLIENT_LEFT = "fll.received", "fll.client_left"
 function that returns whether its client has closed the connection. Other servers need not set them."""
 
 _READS = ("GET", "HEAD", "OPTIONS")
+_READING_POSTS = (query_batch.PATH, MCP_PATH)
 # Preferences are separated by commas, and a value may be quoted. Nine digits are 30 years.
 _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', re.ASCII | re.IGNORECASE)
 
 
 def is_read(method: str, path: str) -> bool:
-    """Return whether a request changes nothing; `path` is decoded."""
-    return method in _READS or (method == "POST" and path == query_batch.PATH)
+    """Return whether a request changes nothing; `path` is decoded.
+
+    A call of a tool counts as a query. If it records a document, it sets HAS_WRITTEN.
+    """
+    return method in _READS or (method == "POST" and path in _READING_POSTS)
 
 
 def preferred_seconds(prefer: str) -> int | None:

@@ -40,6 +40,7 @@ _SECTIONS = {
     },
     "Run": {
         "serve": "Serve the REST API and the web page",
+        "mcp": "Serve queries as tools of an assistant (MCP)",
         "spark": "Jobs on Spark: load, stream, retention, check, export",
         "config": "The settings in effect, with the source of each",
     },
@@ -61,6 +62,7 @@ _MODULES = {
         "changes": ("history", "diff"),
         "export": ("export",),
         "hbase": ("table",),
+        "mcp": ("mcp",),
         "query": ("lineage", "field", "runs", "programs", "find"),
         "questions": ("questions",),
         "reach": ("reach",),
