@@ -44,7 +44,11 @@ def _answer(client: FlaskClient, call: tuple[str, Json], principal: Principal) -
 
 
 def _unnumbered(body: bytes) -> bytes:
-    """Return an answer without the numbers of hidden things, its parts sorted: their order is by number."""
+    """Return an answer without numbers of hidden things and times of arrival, its parts sorted.
+
+    Their order is by number.
+    """
+    body = re.sub(rb'(\\*"time\\*":\\*")[^"\\]*', rb"\1", body)
     return bytes(sorted(re.sub(rb'(hidden\\*"?[: -]*)[0-9]+', rb"\1", body)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
+from importlib import import_module  # noqa: TID251
 from pathlib import Path
 from typing import Any
 

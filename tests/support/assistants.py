@@ -58,9 +58,11 @@ def over_http(
 
     async def run() -> T:
         with anyio.fail_after(PATIENCE_SECONDS):
-            async with httpx2.AsyncClient(headers=headers) as http:
-                async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
-                    return await work(client)
+            async with (
+                httpx2.AsyncClient(headers=headers) as http,
+                Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+            ):
+                return await work(client)
 
     return anyio.run(run)
 
