@@ -31,6 +31,7 @@ from .openapi import answer_schemas, datahub_schemas, document_schemas, pipeline
 from .openapi.described_api import DescribedApi
 from .routes import (
     activity,
+    assistants,
     datahub,
     documentation,
     health,
@@ -146,6 +147,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     app.register_blueprint(page.blueprint)
+    app.register_blueprint(assistants.blueprint)
     wsgi: WSGIApplication = app.wsgi_app
     for layer in reversed(_layers(app, store, views)):
         wsgi = layer(wsgi)

@@ -21,7 +21,7 @@ from fll_hbase.runtime.metrics import Counter
 from fll_hbase.store.tags import TagStore
 
 from ..wire.budget import is_read
-from ..wire.environ import QUERIED
+from ..wire.environ import HAS_WRITTEN, QUERIED
 from ..wire.paths import raw_uri
 from .log_file import LogFile
 from .logs import line_format
@@ -92,7 +92,7 @@ class AuditLog:
         if status in _DENIED:
             self._write("denied", described)
             return
-        if not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
+        if HAS_WRITTEN in environ or not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             self._write("write", described)
         # An invalid query has no subject: its names may not even be valid names.
         queries = () if status == "400" else environ.get(QUERIED, ())

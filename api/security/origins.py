@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
 REQUEST_HEADERS = (
-    "Authorization, Content-Type, Content-Encoding, If-None-Match, Prefer, Traceparent, X-Request-ID"
+    "Authorization, Content-Type, Content-Encoding, If-None-Match, Last-Event-ID, Mcp-Method, Mcp-Name,"
+    " Mcp-Protocol-Version, Mcp-Session-Id, Prefer, Traceparent, X-Request-ID"
 )
 RESPONSE_HEADERS = (
     "ETag, Link, Location, Preference-Applied, Retained-From, Retry-After, Truncated, Truncated-By,"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fll_hbase.queries import impact, query_batch
 from fll_hbase.runtime import deadline
 
+from .environ import MCP_PATH
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -25,8 +27,11 @@ _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', r
 
 
 def is_read(method: str, path: str) -> bool:
-    """Return whether a request changes nothing; `path` is decoded."""
-    return method in _READS or (method == "POST" and path in QUERY_PATHS)
+    """Return whether a request changes nothing; `path` is decoded.
+
+    A call of a tool counts as a query. If it records a document, it sets HAS_WRITTEN.
+    """
+    return method in _READS or (method == "POST" and path in (*QUERY_PATHS, MCP_PATH))
 
 
 def preferred_seconds(prefer: str) -> int | None:

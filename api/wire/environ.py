@@ -24,6 +24,12 @@ COUNT_BYTES = "fll.count_bytes"
 IS_ALONE = "fll.is_alone"
 """A function that returns whether no other client is active. Our server sets it; other servers need not."""
 
+HAS_WRITTEN = "fll.has_written"
+"""True if a request to a path that only reads has recorded a document; absent otherwise."""
+
+MCP_PATH = "/mcp"
+"""The path of tools for assistants."""
+
 METRICS_PATH = "/metrics"
 """The path of metrics, which is answered while the store hangs, and to anyone with FLL_METRICS_TOKEN."""
 

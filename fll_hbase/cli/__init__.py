@@ -41,6 +41,7 @@ _SECTIONS = {
     },
     "Run": {
         "serve": "Serve the REST API and the web page",
+        "mcp": "Serve queries as tools of an assistant (MCP)",
         "spark": "Jobs on Spark: load, stream, retention, check, export",
         "config": "The settings in effect, with the source of each",
     },
@@ -63,6 +64,7 @@ _MODULES = {
         "export": ("export",),
         "hbase": ("table",),
         "impact": ("impact",),
+        "mcp": ("mcp",),
         "query": ("lineage", "field", "runs", "programs", "find"),
         "questions": ("questions",),
         "reach": ("reach",),

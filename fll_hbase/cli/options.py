@@ -356,7 +356,7 @@ class Target:
         # A password may contain any character, including a slash.
         return config.without_credentials(server or settings.store).replace("://***@", "://")
 
-    def _server_of(self, settings: config.Settings) -> str | None:
+    def server_of(self, settings: config.Settings) -> str | None:
         """Return the URL of the server, or None for a store. Raises ConfigurationError if it is invalid."""
         if self.server is not None or self.store is not None or not settings.server:
             return self.server
@@ -375,11 +375,11 @@ class Target:
         as an empty store. Raises ConfigurationError or StoreUnavailable.
         """
         settings = config.from_environment(store=self.store)
-        server = self._server_of(settings)
+        server = self.server_of(settings)
         if server is None:
             client = _open_local(settings, create=create, dry_run=dry_run)
         else:
-            client = _open_remote(server, settings, is_recording=create)
+            client = open_remote(server, settings, is_recording=create)
         with client:
             try:
                 yield client
@@ -387,7 +387,7 @@ class Target:
                 raise NotFound(f"{error}{_suggestion(client)}") from error
 
 
-def _open_remote(server: str, settings: config.Settings, *, is_recording: bool) -> Connection:
+def open_remote(server: str, settings: config.Settings, *, is_recording: bool) -> Connection:
     """Return the client of a server. Raises ConfigurationError."""
     # Imported here and below, because help and completion need no client, and queries to a server no store.
     from fll_hbase.client.remote.remote_client import HttpClient

@@ -86,6 +86,8 @@ class Settings:
     list_limit: int = 1_000
     list_limit_max: int = 10_000
     search_end_points_max: int = 20_000
+    # What an assistant reads of one answer: some 6,000 tokens.
+    mcp_bytes_max: int = 20_000
     cache_bytes: int = 256 * 2**20
     # At least an hour: a commit may take half of it (docs/reference/row-keys.md, step 5), and clocks differ.
     grace_ms: int = 3_600_000
@@ -139,6 +141,8 @@ _BOUNDS = {
     "capture_literals": (0, 1),
     "capture_bytes_max": (2**16, None),
     "proxies": (0, 10),
+    # Room for the window and the notes of an answer.
+    "mcp_bytes_max": (4_000, None),
 }
 """The smallest and greatest accepted values of settings that do not accept every value from 0 on."""
 

@@ -37,10 +37,8 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
     the process from ending. If the process is ending, the work runs in the calling thread without a time
     limit.
     """
-    outcome: Future[T] = Future()
     try:
-        # A daemon thread, because the threads of an executor are joined when the process ends.
-        threading.Thread(target=_run, args=(work, outcome), daemon=True).start()
+        outcome = start_in_background(work)
     # From Python 3.12 on a process that is ending starts no threads, and its exit handlers may call this.
     except RuntimeError:
         return work()
@@ -49,6 +47,19 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
     except TimeoutError as error:
         # The wait raises one without a text, but `work` may raise its own with a text.
         raise TimeoutError(str(error) or f"timed out after {seconds:.3g} s") from error
+
+
+def start_in_background(work: Callable[[], T]) -> Future[T]:
+    """Start `work()` in a thread that does not keep the process from ending; return its future result.
+
+    Raises RuntimeError if the process is ending (Python 3.12).
+    """
+    outcome: Future[T] = Future()
+    # A future that nobody waits for any more still gets its result.
+    outcome.set_running_or_notify_cancel()
+    # A daemon thread, because the threads of an executor are joined when the process ends.
+    threading.Thread(target=_run, args=(work, outcome), daemon=True).start()
+    return outcome
 
 
 def _run(work: Callable[[], T], outcome: Future[T]) -> None:

@@ -1,0 +1,1 @@
+"""Tools for assistants: queries over the Model Context Protocol (MCP)."""
