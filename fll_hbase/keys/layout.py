@@ -61,11 +61,16 @@ DECLARED, ALIAS, HORIZON = b"d:s|", b"d:a|", b"d:h|"
 # Columns of the rows of tags and of policies.
 TAG, TAGGED, POLICY = b"d:t|", b"d:t", b"d:p"
 
+# Columns of the state of checks of a flow policy.
+LAST_LOOK, REPORTED = b"d:l", b"d:f|"
+
 CONTENTS, RUNS, DATASETS, EVENT_BODIES, ALIASES = b"c|", b"r|", b"e|", b"p|", b"a|"
 TAGS, TAG_INDEX, POLICIES = b"t|", b"g|", b"y|"
 REFERENCES, RUN_INDEX, WAYS, CALENDARS = (b"b|", b"f|"), b"n|", b"w|", b"u|"
 PROPERTIES, ACCESS = b"v|", b"k|"
 """Key prefixes of the kinds of rows."""
+
+FLOW_STATES = PROPERTIES + b"flow:"
 
 INDEXES_BEFORE_CALENDARS = b"i|", b"j|"
 """Kinds of rows of earlier releases, which nothing reads."""
@@ -347,6 +352,16 @@ def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
 def policy_row(name: str, namespace: str = "") -> bytes:
     """Return the key of the row of a data age policy, on fields of a namespace or on a tag."""
     return POLICIES + SEPARATOR.join(map(escape, (name, namespace) if namespace else (name,)))
+
+
+def flow_state_row(policy: str) -> bytes:
+    """Return the key of the row with the state of the checks of a flow policy."""
+    return FLOW_STATES + escape(policy)
+
+
+def reported_column(digest: str) -> bytes:
+    """Return the column of a violation that a check has reported, given its digest."""
+    return REPORTED + digest.encode()
 
 
 def policies_of_name(name: str) -> bytes:

@@ -104,7 +104,8 @@ _BY_ROW = {
     layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
     layout.ACCESS: KnownColumns(frozenset({access_rows.TOKEN, access_rows.REVOKED}), (access_rows.GRANT,)),
     layout.PROPERTIES: KnownColumns(
-        frozenset({calendars.MARK_COLUMN, calendars.RUN_KEYS_COLUMN}), (retention.REQUEST,)
+        frozenset({calendars.MARK_COLUMN, calendars.RUN_KEYS_COLUMN, layout.LAST_LOOK}),
+        (retention.REQUEST, layout.REPORTED),
     ),
 }
 

@@ -140,15 +140,17 @@ def _list(
 
 @click.group(
     cls=CommandGroup,
+    modules={"check": "fll_hbase.cli.commands.policy_check"},
     epilog="""\b
 Examples:
   fll policy set gdpr --max-age 90d --tag PII
   fll policy set no-ads --flow --tag PII --into 'marketing/*'
   fll policy list
+  fll policy check --webhook https://alerts.example.org/fll --secret-file secret
 """,
 )
 def policy() -> None:
-    """Set, remove and list policies: how long data may live, and where it must not go."""
+    """Set, remove, list and check policies: how long data may live, and where it must not go."""
 
 
 @policy.command("set")

@@ -25,7 +25,7 @@ from fll_hbase.store.maintenance.audit.findings import (
 )
 from fll_hbase.store.maintenance.liveness import run_index_row
 from fll_hbase.store.policies import decode_policy
-from fll_hbase.store.rows import calendar_rows, tag_rows
+from fll_hbase.store.rows import calendar_rows, flow_states, tag_rows
 from fll_hbase.store.rows.calendar_rows import TOKEN_BYTES, ContentDay, SealedRun
 from fll_hbase.tables import Cell, Row
 
@@ -75,6 +75,9 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
         if progress.COLUMN not in row:
             raise CorruptRow(f"has no {progress.COLUMN!r}")
         progress.decode_progress(row[progress.COLUMN].value)
+        return
+    if key.startswith(layout.FLOW_STATES):
+        flow_states.decode_state(key, row)
         return
     if key not in (calendars.MARK_ROW, _MARK_BEFORE_CALENDARS, retention.REQUESTS_ROW):
         raise CorruptRow("is not the key of a property of the table")
