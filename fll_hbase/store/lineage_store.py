@@ -19,18 +19,17 @@ from fll_hbase.store.policies import PolicyStore
 from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
+from fll_hbase.store.read.content_programs import ContentProgramReader
 from fll_hbase.store.read.dataset_diff import DatasetDiffReader, FieldDiffReader
 from fll_hbase.store.read.field_derivations import DerivationReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
-from fll_hbase.store.read.field_readers import FieldReadersReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
 from fll_hbase.store.read.flows import FlowReader
 from fll_hbase.store.read.hop_reader import HopReader
 from fll_hbase.store.read.horizons import HorizonReader
-from fll_hbase.store.read.last_contents import LastContentReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader
 from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.retention_report import RetentionReporter
@@ -118,7 +117,6 @@ class LineageStore:
     namespace_runs = answered_by(NamespaceRunReader, NamespaceRunReader.namespace_runs)
     programs = answered_by(RunReader, RunReader.programs)
     run_counts = answered_by(RunReader, RunReader.run_counts)
-    last_contents = answered_by(LastContentReader, LastContentReader.last_contents)
     flow_report = answered_by(FlowReader, FlowReader.flow_report)
     retention_report = answered_by(RetentionReporter, RetentionReporter.retention_report)
 
@@ -242,9 +240,9 @@ class LineageStore:
                 f"content {checksum} not found; GET /v3/runs/<run> returns the checksum of a run"
             ) from error
 
-    def field_readers(self, window: Window, *, failed: bool = False) -> FieldReadersReader:
-        """Return a new reader of the programs that read fields in a window, for one answer."""
-        return FieldReadersReader(self.components, window, failed=failed)
+    def content_programs(self, window: Window) -> ContentProgramReader:
+        """Return a new reader of the programs that wrote or read datasets in a window, for one answer."""
+        return ContentProgramReader(self.components, window)
 
     def details(self, runs: Collection[RunKey]) -> dict[RunKey, str]:
         """Return the details of runs as JSON (see `encode_details`), without runs that are not recorded."""

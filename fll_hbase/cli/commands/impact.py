@@ -29,6 +29,7 @@ from fll_hbase.cli.render.time_text import describe_window
 from fll_hbase.cli.run_options import PIPELINE, SQL, FileRun, split_argument
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.content_changes import ChangeKind
+from fll_hbase.model.masking import HIDDEN
 from fll_hbase.queries.impact.change_impact import FieldChange, Impact, ImpactAnswer
 from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime import config
@@ -140,7 +141,8 @@ def impact(
     if failed := sorted(fail_on & answer.body.counts.keys(), key=_KINDS.index):
         print_err(f"fll: the change has changes of kind {', '.join(failed)} (--fail-on).")
         click.get_current_context().exit(FAILURE)
-    if fail_on and answer.body.truncated:
+    # What a token may not read cannot fail its workflow.
+    if fail_on and set(answer.body.truncated_by) - {HIDDEN}:
         print_err("fll: --fail-on needs a complete answer.")
         click.get_current_context().exit(FAILURE)
 

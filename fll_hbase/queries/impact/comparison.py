@@ -21,7 +21,7 @@ from fll_hbase.runtime.errors import NotFound
 from fll_hbase.sources.sql.names.column_names import canonical_type
 from fll_hbase.sources.sql.script.source_text import sql_literals
 from fll_hbase.store.query_parameters import RunsQuery
-from fll_hbase.store.read.last_contents import LastContent
+from fll_hbase.store.read.content_programs import LastContent
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
@@ -228,10 +228,10 @@ def _recorded(
         for dataset in program.destinations():
             wanted[dataset].add(program_id)
     recorded: dict[ProgramId, dict[Dataset, LastContent]] = defaultdict(dict)
-    for (program_id, dataset), content in store.last_contents(
-        wanted, window, truncated_by=truncated_by
-    ).items():
+    reader = store.content_programs(window)
+    for (program_id, dataset), content in reader.last_contents(wanted).items():
         recorded[program_id][dataset] = content
+    truncated_by |= reader.truncated_by
     # Programs that wrote other datasets than they would write now.
     missing = [program_id for program_id in proposal.programs if program_id not in recorded]
     if len(missing) > SEARCHES_MAX:

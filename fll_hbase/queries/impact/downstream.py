@@ -76,7 +76,7 @@ class DownstreamReader:
         self._window = window
         self._level = level
         self._in_change = in_change
-        self._readers = store.field_readers(window)
+        self._programs = store.content_programs(window)
         self._read: dict[DatasetField, Downstream] = {}
 
     def read(self, field: DatasetField, *, must_exist: bool = False) -> Downstream | None:
@@ -94,7 +94,7 @@ class DownstreamReader:
             deadline.check()
             query = ReachQuery(field, self._window, Direction.FORWARD, level=self._level, counts=False)
             reach = self._store.reach(query)
-            readers = self._readers.read(reach.hops)
+            readers = self._programs.field_readers(reach.hops)
         except NotFound:
             if must_exist:
                 raise
@@ -103,7 +103,7 @@ class DownstreamReader:
         except DeadlineExceeded:
             self.truncated_by.add(deadline.limit())
             return None
-        self.truncated_by |= {*reach.truncated_by, *self._readers.truncated_by}
+        self.truncated_by |= {*reach.truncated_by, *self._programs.truncated_by}
         programs = [
             *(self._program(run, unknown=False) for run in readers.programs),
             *(self._program(run, unknown=True) for run in readers.unknown),

@@ -79,13 +79,14 @@ def read_proposal(
         path = f"documents.{number}"
         content = {name: value for name, value in document.items() if name != _RUN_RESULTS}
         raw = msgspec.json.encode(content)
+        head = detect(raw)
         try:
-            parsed = reader.read(raw, detect(raw), namespace=namespace or None, now_ms=now_ms)
+            parsed = reader.read(raw, head, namespace=namespace or None, now_ms=now_ms)
             proposal.add(parsed, path)
         except InputError as error:
             errors += (FieldError(child_path(path, item.path), item.detail) for item in error.errors)
         else:
-            for name, project in _projects(content, namespace):
+            for name, project in _projects(content, namespace) if head.format.name == "dbt" else ():
                 proposal.projects.setdefault(name, set()).update(project)
     if errors:
         raise UnreadableDocument(errors)
