@@ -84,7 +84,7 @@ def _read_query(query: str, tables: JobTables, verb: str, columns: sql.FieldLook
 
 def _table_schemas(tables: JobTables, columns: sql.FieldLookup) -> sql.TableSchemas:
     """Return the tables of a job by each end of their names that only one of them has."""
-    naming = DatasetNaming(tables.namespace, DIALECT, catalog=tables.project, is_mapped=True)
+    naming = DatasetNaming(tables.namespace, DIALECT, catalog=tables.project)
     schemas = sql.TableSchemas(tables.namespace, {}, columns, naming=naming)
     datasets = _all_tables(tables)
     ends = Counter(end for dataset in datasets for end in _ends(dataset.name))
