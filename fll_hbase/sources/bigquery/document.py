@@ -15,11 +15,11 @@ from fll_hbase.sources.warehouses.rows import (
     ParsedRows,
     RowDocument,
     StatementFacts,
-    nested,
     nested_items,
     program_name,
     program_run,
     read_rows,
+    record,
     required_text,
     text,
     time_ms,
@@ -92,7 +92,7 @@ class _Job:
 
 def _read_state(row: Part) -> tuple[State, str]:
     """Return the state of a job and the error of one that failed, "" for others."""
-    error = _record(row, "error_result")
+    error = record(row, "error_result")
     reason = text(error, "reason", bytes_max=ID_BYTES_MAX)
     message = text(error, "message")
     if reason or message:
@@ -105,7 +105,7 @@ def _read_state(row: Part) -> tuple[State, str]:
 def _read_tables(row: Part, namespace: str) -> JobTables:
     """Return the tables of a job."""
     referenced = [_read_table(item, namespace) for item in nested_items(row, "referenced_tables")]
-    target = _record(row, "destination_table")
+    target = record(row, "destination_table")
     destination = None
     # Results of queries are in anonymous tables of hidden datasets, which are deleted after a day.
     is_anonymous = text(target, "dataset_id").startswith("_") and text(target, "table_id").startswith("anon")
@@ -121,9 +121,3 @@ def _read_table(part: Part, namespace: str) -> Dataset:
     table = names[2].partition("$")[0].partition("@")[0] or names[2]
     name = part.validator.name(".".join((*names[:2], table)), part.path, bytes_max=NAME_BYTES_MAX)
     return Dataset(namespace, name)
-
-
-def _record(row: Part, name: str) -> Part:
-    """Return a column that is an object, maybe as JSON text; an empty one if it is missing."""
-    part = nested(row, name)
-    return Part(row.validator, {}, part.path) if part.value is None else part.as_object()
