@@ -13,7 +13,7 @@ from fll_hbase.ingest.document_batches import LocatedDocument
 _RUN = "--namespace NS --application A --program P"
 _SUFFIXES = {
     ".py .ipynb .scala .jar": "a program: `fll capture run` records what it does in Spark",
-    ".csv .tsv .parquet .orc .avro .xlsx": "data: record the run that writes it",
+    ".csv .tsv .parquet .orc .avro .xlsx": "data: record the run that writes it, or see the options for rows",
     ".yaml .yml .xml .toml": "not JSON: FILE has documents, events or proposals as JSON",
     ".zip .tar .tgz .bz2 .xz .zst .7z": "packed: unpack it first (gzip alone is read without unpacking)",
 }

@@ -81,14 +81,25 @@ class FileRun:
 
 
 def row_options(command: Command) -> Command:
-    """Add an option for each format of exported rows; the command receives its name as `row_format`."""
+    """Add an option for each format of exported rows; the command receives one name as `row_format`, or None.
+
+    Several of them are a UsageError.
+    """
+    names = [document_format.name for document_format in ROW_FORMATS]
+
+    @functools.wraps(command)
+    def with_row_format(**others: Any) -> None:
+        given = [name for name in names if others.pop(name)]
+        if len(given) > 1:
+            options = " or ".join(f"--{name}" for name in given)
+            raise click.UsageError(f"Give {options}, not both.", click.get_current_context())
+        command(row_format=given[0] if given else None, **others)
+
+    decorated: Command = with_row_format
     for document_format in reversed(ROW_FORMATS):
         help_text = f"FILE has {document_format.title}."
-        add = click.option(
-            f"--{document_format.name}", "row_format", flag_value=document_format.name, help=help_text
-        )
-        command = add(command)
-    return command
+        decorated = click.option(f"--{document_format.name}", is_flag=True, help=help_text)(decorated)
+    return decorated
 
 
 def run_options(command: Command) -> Command:

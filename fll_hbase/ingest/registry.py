@@ -156,6 +156,14 @@ def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
     return _row_runs(trino.read_document(document, namespace=context.namespace))
 
 
+def _read_bigquery(raw: bytes, context: ReadContext) -> ParsedDocument:
+    """Read rows of BigQuery's JOBS as a run for each job."""
+    from fll_hbase.sources import bigquery
+
+    document = strict_json.parse_with_halves(raw)
+    return _row_runs(bigquery.read_document(document, namespace=context.namespace, columns=context.columns))
+
+
 def _row_runs(rows: ParsedRows) -> ParsedDocument:
     """Return a document with the runs of exported rows."""
     return ParsedDocument(rows.runs, warnings=rows.warnings)
@@ -212,13 +220,23 @@ FORMATS = (
         has_run_id=False,
         has_rows=True,
     ),
+    DocumentFormat(
+        "bigquery",
+        ("bigquery",),
+        _read_bigquery,
+        "rows of BigQuery's JOBS",
+        route="bigquery",
+        has_run_id=False,
+        reads_catalogue=True,
+        has_rows=True,
+    ),
 )
 """In order of detection. A document that no format identifies goes to the first, whose reader refuses it."""
 
 
 def import_sources() -> None:
     """Import the readers of all formats, so that no request of a server has to wait for them."""
-    from fll_hbase.sources import cdap, databricks, datahub, dbt, snowflake, sql, trino  # noqa: F401
+    from fll_hbase.sources import bigquery, cdap, databricks, datahub, dbt, snowflake, sql, trino  # noqa: F401
     from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
 
 

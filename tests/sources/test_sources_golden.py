@@ -24,6 +24,7 @@ from tests.support.capture import golden_capture
 from tests.support.golden_cases import Case
 
 SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
+    "bigquery": golden_rows.lines,
     "capture": golden_capture.lines,
     "databricks": golden_rows.lines,
     "datahub": golden_datahub.lines,

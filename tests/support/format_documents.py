@@ -177,6 +177,17 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
             }
         ]
     },
+    "bigquery": {
+        "bigquery": [
+            {
+                "job_id": "r8",
+                "creation_time": "2026-01-31 09:30:00 UTC",
+                "query": "INSERT INTO shop.bills (x) SELECT x FROM shop.orders",
+                "referenced_tables": [{"project_id": "p", "dataset_id": "shop", "table_id": "orders"}],
+                "destination_table": {"project_id": "p", "dataset_id": "shop", "table_id": "bills"},
+            }
+        ]
+    },
 }
 """By the name of the format."""
 

@@ -120,7 +120,8 @@ def record(
             _process(client, batch, report, bar, take_over=take_over)
             bar.update(_position_bytes(file), str(report))
         question = dataset_question(client, report.runs[0]) if report.runs else ""
-    _finish(report, file, question, target)
+    # Advice is for files of an unknown kind.
+    _finish(report, None if row_format else file, question, target)
 
 
 def _finish(report: _Report, file: BinaryIO | None, question: str, target: Target) -> None:

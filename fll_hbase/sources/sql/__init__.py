@@ -6,6 +6,7 @@ from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.document import (
     ALIASES_MAX,
     NO_WRITE,
+    SELECT_ALONE,
     ScriptReading,
     read_document,
     read_query,
@@ -19,6 +20,7 @@ __all__ = [
     "DIALECTS",
     "DIALECT_ALIASES",
     "NO_WRITE",
+    "SELECT_ALONE",
     "FieldLookup",
     "ScriptReading",
     "TableSchemas",

@@ -20,6 +20,7 @@ from fll_hbase.sources.warehouses.rows import (
     program_name,
     program_run,
     read_rows,
+    record,
     required_text,
     text,
     time_ms,
@@ -48,14 +49,14 @@ def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
     if _IO not in row:
         row.warning(f"is no query-completed event, which has {_IO}; left out")
         return None
-    metadata, context = _object(row, "metadata"), _object(row, "context")
+    metadata, context = record(row, "metadata"), record(row, "context")
     run = required_text(metadata, "queryId", bytes_max=ID_BYTES_MAX)
     start_ms = time_ms(row, "executionStartTime", "createTime")
     kind = text(context, "queryType", bytes_max=ID_BYTES_MAX)
     verb = text(metadata, "updateType", bytes_max=ID_BYTES_MAX) or kind
     statement = sql.without_literals(text(metadata, "query"), dialect=SOURCE)
     state, error = _read_state(row, metadata)
-    lineage = _read_lineage(_object(row, _IO), rows)
+    lineage = _read_lineage(record(row, _IO), rows)
     if not (lineage.sources or lineage.targets):
         row.warning("reads and writes no table; no run is recorded")
         return None
@@ -75,11 +76,11 @@ def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
 
 def _read_state(row: Part, metadata: Part) -> tuple[State, str]:
     """Return the state of a query and the error of one that failed, "" for others."""
-    failure = _object(row, "failureInfo")
+    failure = record(row, "failureInfo")
     state = text(metadata, "queryState", bytes_max=ID_BYTES_MAX)
     if state != "FAILED" and not failure.members:
         return State.COMPLETE, ""
-    code = text(_object(failure, "errorCode"), "name", bytes_max=ID_BYTES_MAX)
+    code = text(record(failure, "errorCode"), "name", bytes_max=ID_BYTES_MAX)
     message = text(failure, "failureMessage")
     error = ": ".join(filter(None, (code, message)))
     return State.ABORT if code == _CANCELED else State.FAIL, error
@@ -94,7 +95,7 @@ def _read_lineage(tables: Part, rows: RowDocument) -> StatementLineage:
             columns.error("must be an array of columns")
         names = [_column_name(column) for column in columns.listed()]
         lineage.read(_read_dataset(item, rows, "catalogName"), names)
-    output = _object(tables, "output")
+    output = record(tables, "output")
     if not output.members:
         return lineage
     targets: dict[str, list[DatasetField]] = {}
@@ -121,9 +122,3 @@ def _read_dataset(part: Part, rows: RowDocument, catalog: str) -> Dataset:
     name = name_in(namespace, names) if namespace else ".".join(names)
     name = part.validator.name(name, part.path_of("table"), bytes_max=NAME_BYTES_MAX)
     return Dataset(namespace or rows.namespace, name)
-
-
-def _object(row: Part, name: str) -> Part:
-    """Return a member that is an object, maybe as JSON text; an empty one if it is missing."""
-    part = nested(row, name)
-    return Part(row.validator, {}, part.path) if part.value is None else part.as_object()

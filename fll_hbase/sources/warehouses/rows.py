@@ -125,6 +125,12 @@ def nested(row: Part, name: str) -> Part:
     return Part(row.validator, value, row.path_of(name))
 
 
+def record(row: Part, name: str) -> Part:
+    """Return a column that is an object or its JSON text; an empty object if the column is missing."""
+    part = nested(row, name)
+    return Part(row.validator, {}, part.path) if part.value is None else part.as_object()
+
+
 def nested_items(row: Part, name: str) -> Sequence[Part]:
     """Return the items of a column of arrays of objects; none if it is missing. Adds errors for others."""
     part = nested(row, name)

@@ -44,12 +44,22 @@ def test_a_refused_row_is_named_and_the_others_are_recorded(target: tuple[str, s
     assert "databricks.0.source_column_name: belongs to no source" in refused
 
 
+def test_rows_are_not_taken_for_data_of_a_run(target: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("statement_id\n1\n")
+    result = fll("record", "--databricks", str(path), "--namespace", "shop", *target)
+    assert result.exit_code == 1
+    assert "is data" not in result.stderr
+    assert "is data" in fll("record", str(path), "--namespace", "shop", *target).stderr
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
         (["--databricks", "FILE"], "--databricks needs --namespace too."),
         (["--databricks", "FILE", "--sql"], "Give --databricks or --sql, not both."),
         (["--databricks", "--dbt", "."], "Give --databricks or --dbt, not both."),
+        (["--databricks", "--trino", "FILE"], "Give --databricks or --trino, not both."),
         (["--databricks"], "Missing argument 'FILE'."),
         (["FILE", "--dataset-namespace", "x"], "--dataset-namespace needs --dbt, --sql or one of"),
     ],
