@@ -17,6 +17,7 @@ from tests.support import (
     golden_dbt,
     golden_openlineage,
     golden_pipeline,
+    golden_spline,
     golden_sql,
 )
 from tests.support.capture import golden_capture
@@ -28,6 +29,7 @@ SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
     "dbt": golden_dbt.lines,
     "openlineage": golden_openlineage.lines,
     "pipeline": golden_pipeline.lines,
+    "spline": golden_spline.lines,
     "sql": golden_sql.lines,
 }
 """By source, a function from a case to the expected lines."""

@@ -49,6 +49,7 @@ Examples:
   fll record --pipeline etl.json --namespace shop --application a --program etl
   fll record --dbt target --namespace shop
   fll record --marquez events.ndjson --server http://localhost:8080
+  fll record --spline plans.ndjson --namespace shop
 """,
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
