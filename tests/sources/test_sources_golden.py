@@ -18,6 +18,7 @@ from tests.support import (
     golden_openlineage,
     golden_pipeline,
     golden_rows,
+    golden_spline,
     golden_sql,
 )
 from tests.support.capture import golden_capture
@@ -32,6 +33,7 @@ SOURCES: dict[str, Callable[[Case], Iterable[str]]] = {
     "openlineage": golden_openlineage.lines,
     "pipeline": golden_pipeline.lines,
     "snowflake": golden_rows.lines,
+    "spline": golden_spline.lines,
     "sql": golden_sql.lines,
     "trino": golden_rows.lines,
 }

@@ -32,11 +32,11 @@ def lines(case: Case) -> Iterator[str]:
         yield from golden_facts.error(error)
         return
     reported_of = [reading.event for reading in readings if reading.event is not None]
-    yield from _run(reported_of) if reported_of else ()
+    yield from run_lines(reported_of) if reported_of else ()
     statements = [statement for reading in readings for statement in reading.statements]
     if statements:
         yield "statements"
-        yield from _run(statements)
+        yield from run_lines(statements)
     schemas = dict.fromkeys(schema for reading in readings for schema in reading.schemas)
     yield from golden_facts.datasets(schemas, NOTATION)
     yield from golden_facts.problems(
@@ -44,7 +44,7 @@ def lines(case: Case) -> Iterator[str]:
     )
 
 
-def _run(reported_of: Sequence[IncomingEvent]) -> Iterator[str]:
+def run_lines(reported_of: Sequence[IncomingEvent]) -> Iterator[str]:
     (run,) = {item.run for item in reported_of}
     texts = {digest: text for item in reported_of for digest, text in item.bodies.items()}
     ordered = run_events.sort_events(item.event for item in reported_of)

@@ -52,6 +52,7 @@ Examples:
   fll record --dbt target --namespace shop
   fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host
   fll record --marquez events.ndjson --server http://localhost:8080
+  fll record --spline plans.ndjson --namespace shop
 """,
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
