@@ -48,7 +48,7 @@ def test_golden(case: Case, pytestconfig: pytest.Config) -> None:
 
 
 def test_every_folder_has_a_source() -> None:
-    others = {"http", "terminal"}  # answers of routes, and what commands draw
+    others = {"http", "impact", "terminal"}  # answers of routes, dbt projects, and what commands draw
     assert {folder.name for folder in golden_cases.FOLDER.iterdir()} - others == set(SOURCES)
 
 
