@@ -334,7 +334,7 @@ lock:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet pip-tools
 	$(COMPILE) --extra server --extra hbase --extra test --output-file requirements.lock setup.cfg
-	$(COMPILE) --extra server --extra hbase --build-deps-for editable --constraint requirements.lock \
+	$(COMPILE) --extra server --extra hbase --extra mcp --build-deps-for editable --constraint requirements.lock \
 		--output-file requirements-run.lock setup.cfg
 	$(COMPILE) --extra hbase --output-file requirements-spark35.lock setup.cfg requirements-spark35.in
 	$(COMPILE) --output-file requirements-docs.lock requirements-docs.in

@@ -98,9 +98,9 @@ class TestForms:
         assert "/security/" in link["url"]
 
 
-def test_all_is_every_engine_and_spark(setup: RawConfigParser) -> None:
+def test_all_is_every_engine_and_front_and_spark(setup: RawConfigParser) -> None:
     extras = {name: set(text.split("\n")) for name, text in setup["options.extras_require"].items()}
-    assert extras["all"] == extras["server"] | extras["hbase"] | extras["spark"]
+    assert extras["all"] == extras["server"] | extras["hbase"] | extras["mcp"] | extras["spark"]
     assert extras["worker"] <= extras["all"]
 
 

@@ -46,10 +46,10 @@ async def _call(running: RunningApp, scope: Message, body: bytes) -> Response:
     async with running as app:
         await app(scope, receive, send)
     start, *parts = sent
-    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
+    headers = [(name.decode("latin-1").title(), value.decode("latin-1")) for name, value in start["headers"]]
     # Without its own default type: an answer without a body has none.
     response = Response(b"".join(part.get("body", b"") for part in parts), start["status"])
-    response.headers = Headers(item for item in headers if item[0].lower() != "content-length")
+    response.headers = Headers(item for item in headers if item[0] != "Content-Length")
     return response
 
 

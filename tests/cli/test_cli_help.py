@@ -29,6 +29,7 @@ def test_the_commands_are_these() -> None:
         "history",
         "lineage",
         "ls",
+        "mcp",
         "policy",
         "programs",
         "questions",

@@ -40,7 +40,7 @@ async def _where_does_risk_band_come_from(call: Call) -> None:
     assert {item["namespace"] for item in answer["sources"]} == {"bank"}
 
 
-async def _what_is_made_from_uid(call: Call) -> None:
+async def _which_fields_derive_from_uid(call: Call) -> None:
     names = {"namespace": "bank", "name": "DailyTransactions", "field": "UID"}
     answer = await call("reach", **names, direction="forward", **SEPTEMBER)
     assert any(item["name"] == "CustomerAccounts" for item in answer["nodes"])
@@ -92,7 +92,7 @@ async def _which_fields_are_personal(call: Call) -> None:
 QUESTIONS = [
     _who_read_uid_in_september,
     _where_does_risk_band_come_from,
-    _what_is_made_from_uid,
+    _which_fields_derive_from_uid,
     _how_was_the_score_computed,
     _when_did_the_score_change,
     _what_changed_in_the_records_since_august,

@@ -104,7 +104,7 @@ class TestTheDocument:
         routes = {
             (re.sub(r"<(?:[^:>]*:)?([^>]*)>", r"{\1}", rule.rule), method.lower())
             for rule in app.url_map.iter_rules()
-            if not rule.endpoint.startswith(("documentation.", "page."))
+            if not rule.endpoint.startswith(("documentation.", "mcp.", "page."))
             for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
         }
         listed = {

@@ -78,8 +78,8 @@ def _call(number: int, name: str, arguments: Any) -> Any:
 def test_a_store_is_read_and_recorded_to_with_write(url: str) -> None:
     async def work(client: Client) -> list[str]:
         listed = [item.name for item in (await client.list_tools()).tools]
-        found = body_of(await client.call_tool("search", {"text": "OUT"}))
-        assert found["answer"]["results"][0]["name"] == "out"
+        hits = body_of(await client.call_tool("search", {"text": "OUT"}))
+        assert hits["answer"]["results"][0]["name"] == "out"
         assert body_of(await client.call_tool("record", CALL))["outcome"] == "repeated"
         refused = await client.call_tool("record", {"document": {"run": 3}, "namespace": "shop"})
         assert refused.is_error
