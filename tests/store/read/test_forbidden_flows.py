@@ -72,7 +72,7 @@ def expected_flows(
         for end in {end for _, end in walked.runs} - {origin}:
             if policy.forbids([end.dataset]):
                 counted = {
-                    run.name for (_, far), passed in walked.runs.items() if far == end for run in runs_of_edge
+                    run.name for (_, far), passed in walked.runs.items() if far == end for run in passed
                 }
                 pairs[origin, end] = _programs(runs, counted, end, query)
     return pairs
