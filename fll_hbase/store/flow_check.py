@@ -20,7 +20,7 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.query_parameters import FlowQuery, ReachQuery
 from fll_hbase.store.read.content_cache import retry_on_missing_content
-from fll_hbase.store.read.flows import ORIGINS_MAX, FlowCollection, FlowReader
+from fll_hbase.store.read.forbidden_flows import ORIGINS_MAX, FlowCollection, FlowReader
 from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.results import Flow
 from fll_hbase.store.rows import flow_states

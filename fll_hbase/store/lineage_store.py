@@ -27,7 +27,7 @@ from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
 from fll_hbase.store.read.field_writes import FieldWriteReader
-from fll_hbase.store.read.flows import FlowReader
+from fll_hbase.store.read.forbidden_flows import FlowReader
 from fll_hbase.store.read.hop_reader import HopReader
 from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from fll_hbase.model.operations import InputField, Read, Transform
@@ -31,7 +33,7 @@ def transform(description: str, name: str = "t", column: str = "uid") -> Transfo
         "md5(a) | md5(b)",
     ],
 )
-def test_a_masking_operation_is_told(description: str) -> None:
+def test_a_masking_operation_counts(description: str) -> None:
     assert masks_values(transform(description))
 
 
@@ -86,4 +88,4 @@ def test_the_cost_follows_the_length(size: int) -> None:
         "; ".join(["md5(a)"] * (size // 8)),
     ):
         item = transform(text)
-        assert count_calls(lambda item=item: masks_values(item)) <= calls_allowed(size, 300_000)
+        assert count_calls(partial(masks_values, item)) <= calls_allowed(size, 300_000)

@@ -143,6 +143,6 @@ def _delivery(url: str | None, secret_file: BinaryIO | None) -> Iterator[Callabl
         yield webhook.send
 
 
-def _print(event_: Json) -> None:
+def _print(body: Json) -> None:
     """Print an event as a line of JSON; `echo` flushes it."""
-    click.echo(json.dumps(event_, ensure_ascii=True, separators=(",", ":")))
+    click.echo(json.dumps(body, ensure_ascii=True, separators=(",", ":")))

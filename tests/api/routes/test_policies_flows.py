@@ -64,7 +64,7 @@ def test_every_error_of_a_body_at_once(people: FlaskClient) -> None:
 
 def test_the_report_lists_each_violation(people: FlaskClient) -> None:
     put(people, "p", **FLOW)
-    body = people.get(f"/v3/reports/flows?policy=p&{WINDOW}").json
+    body: Any = people.get(f"/v3/reports/flows?policy=p&{WINDOW}").json
     (violation,) = body["violations"]
     assert violation["source"] == {"namespace": "ns1", "name": "raw", "field": "email"}
     assert (violation["name"], violation["hops"], violation["path"][1]["kind"]) == ("people", 1, "copied")
@@ -76,9 +76,9 @@ def test_the_report_lists_each_violation(people: FlaskClient) -> None:
     start_ms = program["firstStart"]
     for ends, count in (((start_ms, start_ms + 1), 1), ((start_ms + 1, start_ms + 9), 0), ((0, start_ms), 0)):
         start, end = (f"{ms / 1000:.3f}" for ms in ends)
-        found = people.get(f"/v3/reports/flows?policy=p&start={start}&end={end}").json
-        assert len(found["violations"]) == count
-        assert found["verdict"].startswith("Violated" if count else "Kept")
+        listed: Any = people.get(f"/v3/reports/flows?policy=p&start={start}&end={end}").json
+        assert len(listed["violations"]) == count
+        assert listed["verdict"].startswith("Violated" if count else "Kept")
 
 
 def test_the_report_as_csv_and_as_a_page(people: FlaskClient) -> None:

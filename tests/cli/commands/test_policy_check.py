@@ -65,13 +65,13 @@ def test_wrong_options_are_refused(store: str, secret: str) -> None:
 def receiver(kill_at: int) -> Iterator[tuple[str, list[str], threading.Event]]:
     """The URL of a receiver, the ids of events, and a flag that it sets while it holds back one answer."""
     ids: list[str] = []
-    held, released = threading.Event(), threading.Event()
+    waiting, released = threading.Event(), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             ids.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["id"])
             if len(ids) == kill_at:
-                held.set()
+                waiting.set()
                 released.wait(60)
             self.send_response(204)
             self.end_headers()
@@ -81,22 +81,22 @@ def receiver(kill_at: int) -> Iterator[tuple[str, list[str], threading.Event]]:
 
     server = HttpServer(("127.0.0.1", 0), Handler)
     with in_thread(server):
-        yield f"http://127.0.0.1:{server.server_port}", ids, held
+        yield f"http://127.0.0.1:{server.server_port}", ids, waiting
         released.set()
 
 
 @pytest.mark.slow
 def test_a_killed_check_loses_nothing_and_repeats_what_was_under_way(store: str, secret: str) -> None:
-    with receiver(kill_at=3) as (url, ids, held):
+    with receiver(kill_at=3) as (url, ids, waiting):
         options = ["policy", "check", "--store", store, "--webhook", url, "--secret-file", secret]
         with subprocess.Popen([*COMMAND, *options], stderr=subprocess.DEVNULL, cwd=ROOT) as process:
-            assert held.wait(60)
+            assert waiting.wait(60)
             process.kill()
         before_kill = list(ids)
         assert fll(*options).exit_code == 0
     expected = {json.loads(line)["id"] for line in _everything(store).splitlines()}
     assert set(ids) == expected
-    # Only the event whose answer was held back is repeated.
+    # Only the event whose answer was waiting back is repeated.
     assert ids[len(before_kill) - 1 : len(before_kill) + 1] == [before_kill[-1]] * 2
     assert len(ids) == len(expected) + 1
 

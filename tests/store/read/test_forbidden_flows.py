@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField, DatasetMetadata, Field
+from fll_hbase.model.datasets import DatasetField, DatasetMetadata, Field
 from fll_hbase.model.flow_policy import FlowPolicy
-from fll_hbase.model.lineage import build_lineage
-from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.config import Settings
@@ -23,6 +20,7 @@ from fll_hbase.store.query_parameters import FlowQuery, ReachQuery
 from fll_hbase.store.results import FlowReport
 from fll_hbase.tables import open_table
 from tests.support import reach_oracle
+from tests.support.masking_runs import MaskingRun, masking_runs, policies
 from tests.support.reach_histories import (
     DATASETS,
     FIELDS,
@@ -30,78 +28,10 @@ from tests.support.reach_histories import (
     NOON_MS,
     chain_field,
     copy_chain,
-    edges,
     starts,
 )
 from tests.support.reach_oracle import Edge, Run
 
-MASKED = "sha256 of the value"
-
-
-@dataclass(frozen=True)
-class MaskingRun(Run):
-    """A run of one of two programs, of whose edges some mask the value."""
-
-    masked: frozenset[int] = frozenset()
-
-    @property
-    def program(self) -> str:
-        return f"program{int(self.name) % 2}"
-
-    def readable(self) -> Run:
-        """Return the run without its masked edges."""
-        kept = (edge for number, edge in enumerate(self.edges) if number not in self.masked)
-        return replace(self, edges=tuple(kept), masked=frozenset())
-
-    def recorded(self) -> RecordedRun:
-        state = State.FAIL if self.failed else State.COMPLETE
-        run = ProgramRun("ns", "app", "", "spark", self.program, self.name, self.start_ms, state)
-        return RecordedRun(run, build_lineage(list(self._operations())))
-
-    def _operations(self) -> Iterator[Operation]:
-        """Yield a READ and a WRITE for each dataset, and for each edge a transform of its own."""
-        for source in sorted({edge.source.dataset for edge in self.edges}):
-            names = sorted({edge.source.name for edge in self.edges if edge.source.dataset == source})
-            yield Read(f"read {source}", "", source, "", tuple(Field(name) for name in names))
-        written: dict[Any, list[InputField]] = {}
-        for number, (source, end, direct) in enumerate(self.edges):
-            influence = Influence.DIRECT if direct else Influence.INDIRECT
-            taken = InputField(f"read {source.dataset}", source.name, influence)
-            inputs = written.setdefault(end.dataset, [])
-            name = f"edge {number}"
-            text = MASKED if number in self.masked else "another value"
-            if end.name == WHOLE_DATASET:
-                # A condition is written by no transform, unless it decides by a masked value.
-                if number in self.masked:
-                    yield Transform(name, text, (replace(taken, influence=Influence.DIRECT),), (Field("c"),))
-                    taken = InputField(name, "c", Influence.INDIRECT)
-                inputs.append(taken)
-            else:
-                yield Transform(name, text, (taken,), (Field(end.name),))
-                inputs.append(InputField(name, end.name))
-        for end, inputs in written.items():
-            yield Write(f"write {end}", "", end, "", tuple(inputs))
-
-
-masking_runs = st.builds(
-    MaskingRun,
-    st.sampled_from(["1", "2", "3", "4", "5"]),
-    starts,
-    st.lists(edges, min_size=1, max_size=4, unique_by=lambda edge: edge[:2]).map(tuple),
-    st.sampled_from([False, False, False, True]),
-    st.frozensets(st.integers(0, 3), max_size=2),
-)
-policies = st.builds(
-    FlowPolicy,
-    st.just("p"),
-    st.just("PII"),
-    into=st.sampled_from(["", "ns/c", "ns/*", "ns/d"]),
-    only_into=st.sampled_from(["", "ns/d", "*b"]),
-    influence=st.sampled_from(["value", "any"]),
-    unless_masked=st.booleans(),
-    description=st.just(""),
-    at_ms=st.just(0),
-)
 windows = st.tuples(starts, starts).map(lambda ends: Window(min(ends), max(ends) + 1))
 flow_queries = st.builds(FlowQuery, policies, windows, causal=st.booleans(), failed=st.booleans())
 
@@ -141,7 +71,9 @@ def expected_flows(
         walked = reach_oracle.reach(seen, reach_query, level=LEVEL_MAX)
         for end in {end for _, end in walked.runs} - {origin}:
             if policy.forbids([end.dataset]):
-                counted = {run.name for (_, far), made in walked.runs.items() if far == end for run in made}
+                counted = {
+                    run.name for (_, far), passed in walked.runs.items() if far == end for run in passed
+                }
                 pairs[origin, end] = _programs(runs, counted, end, query)
     return pairs
 
@@ -151,7 +83,7 @@ def _programs(
 ) -> dict[str, tuple[int, int, int, bool]]:
     programs = {}
     for program in {runs[name].program for name in counted}:
-        own = [runs[name] for name in counted if runs[name].program == program]
+        runs_of_program = [runs[name] for name in counted if runs[name].program == program]
         writers = [
             run
             for run in runs.values()
@@ -161,10 +93,10 @@ def _programs(
             and any(edge.destination.dataset == end.dataset for edge in run.edges)
         ]
         newest = max(writers, key=lambda run: (run.start_ms, run.name))
-        made = {runs[name].recorded().info.checksum for name in counted}
-        starts_ms = [run.start_ms for run in own]
-        is_current = newest.recorded().info.checksum in made
-        programs[program] = len(own), min(starts_ms), max(starts_ms), is_current
+        checksums = {runs[name].recorded().info.checksum for name in counted}
+        starts_ms = [run.start_ms for run in runs_of_program]
+        is_current = newest.recorded().info.checksum in checksums
+        programs[program] = len(runs_of_program), min(starts_ms), max(starts_ms), is_current
     return programs
 
 
@@ -209,7 +141,7 @@ def everything(policy: FlowPolicy) -> FlowQuery:
 POLICY = FlowPolicy("p", "PII", "ns/level3", "", "value", False, "", 0)
 
 
-def test_a_hash_is_told_from_a_copy() -> None:
+def test_a_hash_differs_from_a_copy() -> None:
     steps = [
         MaskingRun(str(level), NOON_MS + level, (Edge(chain_field(level), chain_field(level + 1), True),))
         for level in range(3)
