@@ -27,6 +27,8 @@ QUESTIONS = [
     ("diff", "hospital", "PatientRecords", "patient_medical_score", *WINDOW, "--base-start", "0"),
     ("diff", "hospital", "PatientRecords", "patient_medical_score", *WINDOW, "--no-indirect"),
     ("diff", "hospital/PatientRecords", *WINDOW, "--base-start", "0"),
+    ("impact", "bank/DailyTransactions.UID", "--drop", *WINDOW),
+    ("impact", "hospital/PatientRecords.patient_medical_score", "--type", "text", *WINDOW, "--level", "2"),
     ("runs", "myns", "mytableds", *WINDOW),
     ("runs", "bank", "DailyTransactions", "--start", "0", "--limit", "10000"),
     ("runs", *WINDOW, "--limit", "30"),

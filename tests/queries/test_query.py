@@ -15,6 +15,7 @@ from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namesp
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
+from fll_hbase.queries.impact.change_impact import Impact
 from fll_hbase.queries.openlineage_events import (
     AllOpenLineageEvents,
     NamespaceOpenLineageEvents,
@@ -31,7 +32,7 @@ from fll_hbase.runtime.errors import InvalidQuery
 
 QUERIES: tuple[type[Query[Any]], ...] = (
     *(AllOpenLineageEvents, AllRuns, Consumption, Content, DatasetDetails, DatasetDiff, Datasets, Diff),
-    *(Fields, History, Provenance),
+    *(Fields, History, Impact, Provenance),
     *(NamespaceOpenLineageEvents, NamespaceRuns, Namespaces, OpenLineageEvents),
     *(Programs, Run, RunCounts, Runs, Search),
 )

@@ -17,7 +17,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.model.written_datasets import WrittenDataset, written_datasets
 from fll_hbase.queries.impact.proposed_programs import Proposal, ProposedProgram
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import NotFound
+from fll_hbase.runtime.errors import FieldError, NotFound
 from fll_hbase.sources.sql.names.column_names import canonical_type
 from fll_hbase.sources.sql.script.source_text import sql_literals
 from fll_hbase.store.query_parameters import RunsQuery
@@ -89,7 +89,13 @@ def compare_programs(store: LineageStore, proposal: Proposal, window: Window) ->
         deadline.check()
         comparer.compare(program, recorded.get(program_id, {}))
     for (namespace, project), nodes in proposal.projects.items():
-        others = _other_programs(store, namespace, project, window, truncated_by)
+        others, is_cut = _other_programs(store, namespace, project, window)
+        if is_cut:
+            # No limit of the answer: a project is built as a whole, so its last build is among these runs.
+            detail = (
+                f"removed models are searched among the newest {PROJECT_RUNS_MAX:,} runs of {namespace!r}"
+            )
+            proposal.warnings.append(FieldError("documents", detail))
         for program_id, last in others.items():
             if program_id not in proposal.programs:
                 comparer.compare_missing(last, is_known=program_id.program in nodes)
@@ -247,14 +253,15 @@ def _recorded(
 
 
 def _other_programs(
-    store: LineageStore, namespace: str, project: str, window: Window, truncated_by: set[str]
-) -> dict[ProgramId, LastContent]:
-    """Return the last content of each recorded program of a dbt project."""
+    store: LineageStore, namespace: str, project: str, window: Window
+) -> tuple[dict[ProgramId, LastContent], bool]:
+    """Return the last content of each recorded program of a dbt project, and whether a limit cut them."""
     last: dict[ProgramId, LastContent] = {}
+    truncated_by: set[str] = set()
     for content in _runs(store, RunsQuery(namespace, window), PROJECT_RUNS_MAX, truncated_by):
         if content.run.application == project and content.run.type == "DBT":
             last.setdefault(content.run.program_id, content)
-    return last
+    return last, bool(truncated_by)
 
 
 def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[str]) -> Iterator[LastContent]:

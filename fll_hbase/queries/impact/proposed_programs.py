@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.reader import DocumentReader
@@ -78,7 +77,12 @@ def read_proposal(
     for number, document in enumerate(documents):
         path = f"documents.{number}"
         content = {name: value for name, value in document.items() if name != _RUN_RESULTS}
-        raw = msgspec.json.encode(content)
+        try:
+            # The standard library, because a reader names numbers that are too large for other encoders.
+            raw = json.dumps(content).encode()
+        except (TypeError, ValueError) as error:
+            errors.append(FieldError(path, f"is not JSON: {error}"))
+            continue
         head = detect(raw)
         try:
             parsed = reader.read(raw, head, namespace=namespace or None, now_ms=now_ms)

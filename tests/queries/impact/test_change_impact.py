@@ -223,6 +223,14 @@ def test_no_change_and_too_many(store: LineageStore, options: dict[str, Any]) ->
         client_of(store).impact(**options)
 
 
+@pytest.mark.parametrize("value", [10**30, float("nan"), "\ud800", {1}, None, [[]]])
+def test_any_value_is_an_error_with_its_path(store: LineageStore, value: Any) -> None:
+    for member in ("sql", "run", "operations", "manifest", "config"):
+        with pytest.raises(UnreadableDocument) as raised:
+            client_of(store).impact(namespace="shop", documents=({member: value},))
+        assert all(error.path.startswith("documents.0") for error in raised.value.errors)
+
+
 def test_nothing_is_stored(store: LineageStore) -> None:
     rows = list(store.table.scan(b"", b"\xff" * 8))
     impact_of(store, "INSERT INTO brand_new (id) SELECT id FROM raw", program="brand_new")

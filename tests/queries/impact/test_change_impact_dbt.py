@@ -13,6 +13,7 @@ import pytest
 from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.queries.impact import comparison
 from fll_hbase.queries.impact.change_impact import Change, ImpactAnswer
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -120,6 +121,15 @@ def test_a_new_model_is_unrecorded(client: LocalClient) -> None:
     nodes["model.market.new"] = node
     statuses = {item.program: item.status for item in impact(client, changed).programs}
     assert statuses["model.market.new"] == "unrecorded"
+
+
+def test_removed_models_are_searched_among_the_newest_runs(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "PROJECT_RUNS_MAX", 2)
+    body = impact(client, document("base"))
+    assert any("newest 2 runs" in item.detail for item in body.warnings)
+    assert not body.truncated
 
 
 def test_programs_of_the_change_are_marked(client: LocalClient) -> None:
