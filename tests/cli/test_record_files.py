@@ -31,8 +31,12 @@ def test_a_script_is_known_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "advice"),
     [
-        ("x.csv", b"a,b\n1,2\n", "x.csv is data: record the run that writes it"),
-        ("x.parquet", b"PAR1\0\1", "x.parquet is data: record the run that writes it"),
+        ("x.csv", b"a,b\n1,2\n", "x.csv is data: record the run that writes it, or see the options for rows"),
+        (
+            "x.parquet",
+            b"PAR1\0\1",
+            "x.parquet is data: record the run that writes it, or see the options for rows",
+        ),
         (
             "job.py",
             b"import pyspark\n",

@@ -67,7 +67,8 @@ def test_a_load_in_any_order_records_what_a_sorted_file_does(
     target = Target(Settings(store=bulk), "history")
     rejects = tmp_path / "rejects"
     report = load(spark, [f"{tmp_path}/in"], target, rejects=str(rejects), form=form, rows=ROWS)
-    assert (report.counts.recorded, report.counts.rejected) == (4, 1)
+    # The runs `a` and `A` share a document.
+    assert (report.counts.recorded, report.counts.rejected) == (3, 1)
     (rejected,) = [
         json.loads(line) for part in rejects.glob("*.json") for line in part.read_text().splitlines()
     ]
