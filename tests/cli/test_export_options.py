@@ -16,7 +16,7 @@ import pytest
 from fll_hbase.cli.commands.record import BATCH_DOCUMENTS
 from fll_hbase.keys import layout
 from fll_hbase.tables import Table, open_table
-from tests.support import marquez_rows, spline_plans
+from tests.support import marquez_rows, openmetadata_lineage, spline_plans
 from tests.support.commands import complaint, complaints, fll
 from tests.support.repository import ROOT
 from tests.support.store_copies import answers
@@ -147,6 +147,23 @@ def test_executions_of_spline_are_counted(target: tuple[str, str]) -> None:
     assert second.startswith("line 2: refused: executionPlan.operations.write")
 
 
+def test_lineage_of_openmetadata_is_repeated(target: tuple[str, str], tmp_path: Path) -> None:
+    document = openmetadata_lineage.shop()
+    # Only a file gives an edge a time of its own.
+    del document["upstreamEdges"][2]["lineageDetails"]["updatedAt"]
+    (tmp_path / "lineage.ndjson").write_bytes(openmetadata_lineage.line(document) * 2 + b"{}\n")
+    services = ("--service", "pg=postgres://db:5432", "--service", "my=mysql://my:3306")
+    command = ("record", "lineage.ndjson", "--openmetadata", "--namespace", "om", *services, *target)
+    results = [fll(*command) for _ in range(2)]
+    assert [result.exit_code for result in results] == [1, 1]
+    title = "5 entities and pipelines of OpenMetadata"
+    assert [result.stdout for result in results] == [
+        f"{title}: 2 recorded, 0 replaced, 2 repeated, 1 refused; 2 runs\n",
+        f"{title}: 0 recorded, 0 replaced, 4 repeated, 1 refused; 2 runs\n",
+    ]
+    assert complaints(results[0])[-1] == "line 3: refused: upstreamEdges: missing"
+
+
 def test_a_dry_run_has_no_runs_to_count(target: tuple[str, str]) -> None:
     result = fll("record", "-", "--marquez", "--dry-run", *target, stdin=marquez_rows.ndjson(3)[1])
     assert result.stdout.endswith(
@@ -165,8 +182,13 @@ def test_rows_without_the_option_are_recognized(target: tuple[str, str], tmp_pat
     ("options", "text"),
     [
         (("--marquez",), "Missing argument 'FILE'"),
-        (("--marquez", "--spline", "x.json"), "Give --marquez or --spline, not both"),
+        (("--marquez", "--spline", "x.json"), "Give one of --marquez, --spline."),
         (("--spline", "x.json"), "--spline needs --namespace, the namespace of the jobs"),
+        (("--service", "a=b", "x.json"), "--service needs --openmetadata."),
+        (
+            ("--openmetadata", "--service", "a=", "x.json"),
+            "--namespace, the namespace of the jobs. --service a=: ",
+        ),
         (
             ("x.sql", "--marquez", "--namespace", "n", "--application", "a", "--program", "p"),
             "--marquez cannot",
