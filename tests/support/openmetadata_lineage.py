@@ -20,8 +20,8 @@ def edge(source: str, target: str, *columns: tuple[str, str, str], **details: An
         for given, written, function in columns
     ]
     members = {"source": "QueryLineage", "updatedAt": TIME_MS, "columnsLineage": pairs} | details
-    kept = {name: value for name, value in members.items() if value is not None}
-    return {"fromEntity": f"id of {source}", "toEntity": f"id of {target}", "lineageDetails": kept}
+    present = {name: value for name, value in members.items() if value is not None}
+    return {"fromEntity": f"id of {source}", "toEntity": f"id of {target}", "lineageDetails": present}
 
 
 def lineage(entity: str, *edges: dict[str, Any], nodes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
