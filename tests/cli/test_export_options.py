@@ -111,18 +111,17 @@ def has_runs(folder: Path, name: str) -> bool:
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peaks = []
-    # The cache of the store may fill up to its bound, and is small here.
-    environment = ENVIRONMENT | {"FLL_CACHE_BYTES": str(2**24)}
-    for count in (2_000, 20_000):
+    for count in (1_000, 50_000):
         file = tmp_path / f"{count}.ndjson"
         with file.open("wb") as stream:
             for start in range(0, count, 1_000):
                 stream.write(marquez_rows.ndjson(1_000, seed=start)[1])
-        command = [sys.executable, "-c", PEAK, "record", "--marquez", str(file)]
-        command += ["--store", url(tmp_path, str(count))]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        # Recording fills the caches of the store up to their bounds, whatever the file.
+        command = [sys.executable, "-c", PEAK, "record", "--dry-run", "--marquez", str(file)]
+        command += ["--store", url(tmp_path, "none")]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
         peaks.append(counts(done.stdout)[0])
-    assert peaks[1] < peaks[0] * 1.3
+    assert peaks[1] < peaks[0] * 1.2
 
 
 def test_refused_rows_are_reported_with_their_line(target: tuple[str, str]) -> None:
