@@ -10,10 +10,11 @@ from typing import Any, BinaryIO, TypeAlias
 import click
 
 from fll_hbase.cli.options import Command
+from fll_hbase.cli.record_files import modified_ms
 from fll_hbase.ingest.ndjson import InputLine, read_documents
 from fll_hbase.runtime.errors import LineageError
 
-MARQUEZ, SPLINE = "marquez", "spline"
+MARQUEZ, SPLINE, OPENMETADATA = "marquez", "spline", "openmetadata"
 
 Conversion: TypeAlias = Callable[[bytes], Iterable[bytes | LineageError]]
 """Returns the events of a line, or errors in their place. Raises LineageError if the line has none."""
@@ -31,22 +32,32 @@ class LineageExport:
         return _convert(read_documents(file, bytes_max=bytes_max), self.convert)
 
 
-def _marquez(_: str) -> LineageExport:
+def _marquez(_: dict[str, Any]) -> LineageExport:
     # Imported when used, as are the other systems, because most commands read no export.
     from fll_hbase.sources.lineage_exports import marquez
 
     return LineageExport("rows of Marquez", lambda raw: [marquez.read_event(raw)])
 
 
-def _spline(namespace: str) -> LineageExport:
+def _spline(values: dict[str, Any]) -> LineageExport:
     from fll_hbase.capture import spline
 
-    convert = functools.partial(spline.read_executions, namespace=namespace)
+    convert = functools.partial(spline.read_executions, namespace=values["namespace"])
     return LineageExport("executions of Spline", convert)
 
 
-_EXPORTS: dict[str, Callable[[str], LineageExport]] = {MARQUEZ: _marquez, SPLINE: _spline}
-"""By option, a function from the namespace of jobs to the export."""
+def _openmetadata(values: dict[str, Any]) -> LineageExport:
+    from fll_hbase.sources.lineage_exports import openmetadata
+
+    services = dict(item.split("=", 1) for item in values["service"])
+    # An edge without a time is known to exist when it is exported.
+    settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms(values["file"]))
+    convert = functools.partial(openmetadata.read_lineage, settings=settings)
+    return LineageExport("entities and pipelines of OpenMetadata", convert)
+
+
+_EXPORTS = {MARQUEZ: _marquez, SPLINE: _spline, OPENMETADATA: _openmetadata}
+"""By option, a function from the values of the other options to the export."""
 
 
 def _convert(lines: Iterable[InputLine], convert: Conversion) -> Iterator[InputLine]:
@@ -68,23 +79,38 @@ def export_options(command: Command) -> Command:
 
     @click.option("--marquez", is_flag=True, help="FILE has rows of Marquez's table lineage_events.")
     @click.option("--spline", is_flag=True, help="FILE has plans of Spline with their executions.")
+    @click.option("--openmetadata", is_flag=True, help="FILE has lineage of OpenMetadata's API.")
+    @click.option(
+        "--service",
+        metavar="NAME=NS",
+        multiple=True,
+        help="With --openmetadata: namespace of a service's datasets; can be repeated.",
+    )
     @functools.wraps(command)
-    def with_export(*, marquez: bool, spline: bool, **others: Any) -> None:
-        given = [name for name, is_given in ((MARQUEZ, marquez), (SPLINE, spline)) if is_given]
-        _check(given, others)
-        export = _EXPORTS[given[0]](others["namespace"] or "") if given else None
-        command(export=export, **others)
+    def with_export(**values: Any) -> None:
+        given = [name for name in _EXPORTS if values.pop(name)]
+        _check(given, values)
+        export = _EXPORTS[given[0]](values) if given else None
+        del values["service"]
+        command(export=export, **values)
 
     return with_export
 
 
-def _check(given: list[str], others: dict[str, Any]) -> None:
+def _check(given: list[str], values: dict[str, Any]) -> None:
     """Raise UsageError unless at most one option is given, with what it needs and nothing else."""
-    context = click.get_current_context()
+    faults = []
     if len(given) > 1:
-        raise click.UsageError(f"Give --{' or --'.join(given)}, not both.", context)
-    if given and (others["file_run"] or others["dbt_target"] or others["row_format"]):
+        faults.append(f"Give one of --{', --'.join(given)}.")
+    if given and (values["file_run"] or values["dbt_target"] or values["row_format"]):
         detail = "cannot be combined with --sql, --pipeline or --dbt, nor with rows of a warehouse."
-        raise click.UsageError(f"--{given[0]} {detail}", context)
-    if given == [SPLINE] and not others["namespace"]:
-        raise click.UsageError("--spline needs --namespace, the namespace of the jobs.", context)
+        faults.append(f"--{given[0]} {detail}")
+    if given and given != [MARQUEZ] and not values["namespace"]:
+        faults.append(f"--{given[0]} needs --namespace, the namespace of the jobs.")
+    if values["service"] and given != [OPENMETADATA]:
+        faults.append("--service needs --openmetadata.")
+    faults += [
+        f"--service {item}: give NAME=NS." for item in values["service"] if not all(item.partition("="))
+    ]
+    if faults:
+        raise click.UsageError(" ".join(faults), click.get_current_context())

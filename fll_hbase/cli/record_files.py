@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import stat
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -45,6 +47,16 @@ def file_name(file: BinaryIO | None) -> str:
     """Return the name of a file as given, or `-` for standard input and for no file."""
     name = getattr(file, "name", None)
     return name if isinstance(name, str) and name != "<stdin>" else "-"
+
+
+def modified_ms(file: BinaryIO | None) -> int | None:
+    """Return when a file was last modified, in ms since 1970, or None for a pipe and for no file."""
+    # A pipe has a time, too, but another one each time, and an object that is no system file has no number.
+    try:
+        status = os.fstat(file.fileno()) if file else None
+    except OSError:
+        return None
+    return int(status.st_mtime * 1_000) if status and stat.S_ISREG(status.st_mode) else None
 
 
 def is_sql(file: BinaryIO | None) -> bool:

@@ -53,6 +53,7 @@ Examples:
   fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host
   fll record --marquez events.ndjson --server http://localhost:8080
   fll record --spline plans.ndjson --namespace shop
+  fll record --openmetadata lineage.ndjson --namespace shop --service pg=postgres://db:5432
 """,
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
