@@ -17,6 +17,7 @@ from api import create_app
 from api.observability.audit import AuditLog
 from api.observability.log_file import open_log
 from api.observability.observer import RequestObserver
+from api.wire.budget import CLIENT_LEFT
 from api.wire.environ import PRINCIPAL
 from fll_hbase.mcp.query_tools import query_tools
 from fll_hbase.model.access import Grant, Principal, Role
@@ -199,6 +200,17 @@ def test_a_run_is_recorded_once(empty: FlaskClient) -> None:
     assert [item["run"] for item in empty.get("/v3/runs?start=0").json["runs"]] == ["run-1"]
     for arguments in ({}, {"document": []}, {"document": {}, "namespace": 3}, {"document": {}, "x": 1}):
         assert _call(empty, "record", arguments)["isError"]
+
+
+def test_a_client_that_leaves_cancels_a_query_and_not_a_record(empty: FlaskClient) -> None:
+    left = {CLIENT_LEFT: lambda: True}
+    document = {"document": DOCUMENT, "namespace": "bank"}
+    assert _call(empty, "record", document, environ=left)["structuredContent"]["outcome"] == "recorded"
+    query = {**TARGET, "field": "a", "start": "2000-01-01"}
+    result = _call(empty, "reach", query, environ=left)
+    assert result["isError"]
+    assert "the client closed the connection" in result["content"][0]["text"]
+    assert not _call(empty, "reach", query)["isError"]
 
 
 def test_calls_are_in_the_audit_log(url: str, tmp_path: Path) -> None:
