@@ -90,7 +90,8 @@ def _record(raw: bytes, namespace: str) -> RecordResult:
     program_namespace = document.namespace or None
     require(request.environ, Role.RECORDER, program_namespace)
     request.environ[HAS_WRITTEN] = True
-    with deadline.limited(deadline.seconds_left(settings().request_seconds)):
+    # A budget of its own, which does not end when the client leaves.
+    with deadline.limited(settings().request_seconds):
         parsed = reader().read(raw, document.head, namespace=program_namespace, now_ms=now_ms())
         (result,) = ingest_documents(store(), [parsed])
     if isinstance(result, LineageError):

@@ -17,6 +17,7 @@ from api import create_app
 from api.observability.audit import AuditLog
 from api.observability.log_file import open_log
 from api.observability.observer import RequestObserver
+from api.wire.budget import CLIENT_LEFT
 from api.wire.environ import PRINCIPAL
 from fll_hbase.mcp.query_tools import query_tools
 from fll_hbase.model.access import Grant, Principal, Role
@@ -182,8 +183,8 @@ def test_record_is_offered_to_those_who_may(empty: FlaskClient) -> None:
         tools = post(empty, listing, environ={PRINCIPAL: principal}).json["result"]["tools"]
         assert ("record" in [item["name"] for item in tools]) == offered
         assert all(item["annotations"]["readOnlyHint"] == (item["name"] != "record") for item in tools)
-    nobody = Principal("nobody", ())
-    assert post(empty, listing, environ={PRINCIPAL: nobody}).status_code == 403
+    powerless = Principal("powerless", ())
+    assert post(empty, listing, environ={PRINCIPAL: powerless}).status_code == 403
     document = {"document": DOCUMENT, "namespace": "bank"}
     refused = post(empty, call_message("record", document), environ={PRINCIPAL: READER})
     assert refused.json["error"]["message"] == "Unknown tool: 'record'"
@@ -199,6 +200,17 @@ def test_a_run_is_recorded_once(empty: FlaskClient) -> None:
     assert [item["run"] for item in empty.get("/v3/runs?start=0").json["runs"]] == ["run-1"]
     for arguments in ({}, {"document": []}, {"document": {}, "namespace": 3}, {"document": {}, "x": 1}):
         assert _call(empty, "record", arguments)["isError"]
+
+
+def test_a_client_that_leaves_cancels_a_query_and_not_a_record(empty: FlaskClient) -> None:
+    left = {CLIENT_LEFT: lambda: True}
+    document = {"document": DOCUMENT, "namespace": "bank"}
+    assert _call(empty, "record", document, environ=left)["structuredContent"]["outcome"] == "recorded"
+    query = {**TARGET, "field": "a", "start": "2000-01-01"}
+    result = _call(empty, "reach", query, environ=left)
+    assert result["isError"]
+    assert "the client closed the connection" in result["content"][0]["text"]
+    assert not _call(empty, "reach", query)["isError"]
 
 
 def test_calls_are_in_the_audit_log(url: str, tmp_path: Path) -> None:
