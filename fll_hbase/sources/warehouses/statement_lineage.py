@@ -10,6 +10,7 @@ from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.runtime import deadline
+from fll_hbase.sources import derived_columns
 
 
 class StatementLineage:
@@ -19,6 +20,8 @@ class StatementLineage:
         self._reads: dict[Dataset, set[str]] = {}
         self._columns: dict[Dataset, dict[str, set[DatasetField]]] = {}
         self._related: dict[Dataset, set[Dataset]] = {}
+        self._open: set[Dataset] = set()
+        """Targets that are related to all sources in an unknown way, without a pair for each."""
 
     def read(self, dataset: Dataset, columns: Iterable[str] = ()) -> None:
         """Add columns that are read; without columns, the columns of the dataset are unknown."""
@@ -42,9 +45,8 @@ class StatementLineage:
         unknown way. Otherwise a column without them is generated.
         """
         if self._reads and not any(columns.values()):
-            for source in self.sources:
-                self.relate(source, target)
-            return
+            self._open.add(target)
+            columns = {}
         self.write(target)
         for column, sources in deadline.watched(columns.items()):
             self.derive(DatasetField(target, column), sources)
@@ -69,7 +71,10 @@ class StatementLineage:
         return sorted(self._columns)
 
     def build(self, verb: str) -> FieldLineageInfo:
-        """Return the lineage; `verb` describes each WRITE, such as `INSERT`. Independent of the order."""
+        """Return the lineage; `verb` describes each WRITE, such as `INSERT`. Independent of the order.
+
+        Raises TooManyColumns for too many relations that have to be listed.
+        """
         names = UniqueNames()
         # Sorted, since names of operations are part of the checksum.
         origins = {dataset: names.assign(f"read {dataset.name}") for dataset in self.sources}
@@ -78,13 +83,14 @@ class StatementLineage:
             for dataset, name in origins.items()
         ]
         operations: list[Operation] = [*reads]
-        unknown: dict[str, set[str]] = {}
+        unknown: dict[str, set[str] | None] = {}
         for target in self.targets:
             transforms = list(self._transforms(target, origins, names))
             inputs = tuple(InputField(item.name, item.outputs[0].name) for item in transforms)
             write = Write(names.assign(f"write {target.name}"), verb, target, "", inputs)
             operations += [*transforms, write]
-            unknown[write.name] = {origins[source] for source in self._unknown_sources(target)}
+            sources = self._unknown_sources(target)
+            unknown[write.name] = None if sources is None else {origins[source] for source in sources}
         return build_lineage_lenient(_with_unknown_origins(operations, unknown))
 
     def _transforms(
@@ -95,14 +101,24 @@ class StatementLineage:
             inputs = tuple(InputField(origins[source.dataset], source.name) for source in sorted(sources))
             yield Transform(names.assign(f"{target.name}.{column}"), "", inputs, (Field(column),))
 
-    def _unknown_sources(self, target: Dataset) -> set[Dataset]:
-        """Return the sources of a target from which no column of it is known to come."""
+    def _unknown_sources(self, target: Dataset) -> set[Dataset] | None:
+        """Return the sources that are related to a target in an unknown way, None for all of them.
+
+        They are those from which no column of the target is known to come.
+        """
         columns = self._columns[target].values()
+        if target in self._open and not columns:
+            return None
         resolved = {source.dataset for sources in columns for source in sources}
+        if target in self._open:
+            derived_columns.derive(len(self._reads))
+            return set(self._reads) - resolved
         return self._related.get(target, set()) - resolved
 
 
-def _with_unknown_origins(operations: list[Operation], unknown: dict[str, set[str]]) -> list[Operation]:
+def _with_unknown_origins(
+    operations: list[Operation], unknown: dict[str, set[str] | None]
+) -> list[Operation]:
     """Return the operations; WRITEs state their unknown origins if the default relations would be wrong."""
     reads = [operation for operation in operations if isinstance(operation, Read)]
     all_names, without_columns = (
@@ -110,13 +126,20 @@ def _with_unknown_origins(operations: list[Operation], unknown: dict[str, set[st
         {read.name for read in reads if not read.outputs},
     )
     writes = [operation for operation in operations if isinstance(operation, Write)]
-    if all(unknown[write.name] == (without_columns if write.inputs else all_names) for write in writes):
+    implied = {write.name: without_columns if write.inputs else all_names for write in writes}
+    if all(unknown[name] in (None, names) for name, names in implied.items()):
         return operations
     # At least one WRITE must state its origins, or else the default relations hold again.
-    is_none_related = not any(unknown.values())
+    is_none_related = not any(names is None or names for names in unknown.values())
+    stated = {}
+    for name, names in unknown.items():
+        if is_none_related or names is None or names:
+            stated[name] = tuple(sorted(all_names if names is None else names))
+            # Each of many targets may be related to each of many sources.
+            derived_columns.derive(len(stated[name]))
     return [
-        replace(operation, unknown_origins=tuple(sorted(unknown[operation.name])))
-        if isinstance(operation, Write) and (is_none_related or unknown[operation.name])
+        replace(operation, unknown_origins=stated[operation.name])
+        if isinstance(operation, Write) and operation.name in stated
         else operation
         for operation in operations
     ]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.operations import Write
 from fll_hbase.queries import acknowledgements
+from fll_hbase.sources import derived_columns
+from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.warehouses.statement_lineage import StatementLineage
 
 SOURCES = [Dataset("n", name) for name in ("a", "b", "c")]
@@ -64,3 +68,28 @@ def test_relations_are_those_that_were_stated(facts: list[Any]) -> None:
     }
     stated = {(source, target) for name, source, target in (f for f in facts if f[0] == "relate")}
     assert unknown == {(source.name, target.name) for source, target in stated - derivable}
+
+
+def test_targets_without_columns_cost_no_square() -> None:
+    statement = StatementLineage()
+    for number in range(5_000):
+        statement.read(Dataset("n", f"s{number}"), ["x"])
+    for number in range(5_000):
+        statement.write_columns(Dataset("n", f"t{number}"), {"y": []})
+    info = statement.build("INSERT")
+    assert all(item.unknown_origins is None for item in info.operations if isinstance(item, Write))
+    statement.relate(Dataset("n", "s1"), Dataset("n", "u"))
+    with derived_columns.part(), pytest.raises(TooManyColumns):
+        statement.build("INSERT")
+
+
+def test_a_target_without_columns_is_related_to_all_that_is_read() -> None:
+    statement = StatementLineage()
+    statement.read(Dataset("n", "a"), ["x"])
+    statement.derive(DatasetField(Dataset("n", "t"), "y"), [DatasetField(Dataset("n", "b"), "x")])
+    statement.write_columns(Dataset("n", "u"), {"y": []})
+    answer = acknowledgements.dry_run(statement.build("INSERT"))["lineage"]
+    unknown = {
+        (name_of(entry["source"]), name_of(entry["destination"])) for entry in answer if entry.get("unknown")
+    }
+    assert unknown == {("a", "u"), ("b", "u")}
