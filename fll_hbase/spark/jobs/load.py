@@ -52,9 +52,8 @@ def load(
     file_lines = (_ROWS if rows else _DOCUMENTS)[form](spark, paths)
     lines = row_frames.to_documents(file_lines, rows) if rows else file_lines
     if input_files.is_read(spark, lines, rejects):
-        raise ConfigurationError(
-            f"{rejects!r} is in a directory that the load reads; use another one for rejected lines"
-        )
+        detail = "is in a directory that the load reads; use another one for rejected lines"
+        raise ConfigurationError(f"{rejects!r} {detail}")
     directory = claim(spark, rejects, Owner(REJECTS, "load"))
     # Opened only now: this creates a SQLite store, and a refused load leaves none.
     open_store(target.settings).close()
@@ -70,15 +69,14 @@ def load(
         runs = line_frames.group_by_run(documents, partitions=partitions)
         recorded = ingest_lines(runs, target, counts_faults=True)
         outcomes = recorded.unionByName(long_lines(lines, bytes_max=bytes_max))
-    # Persisted, because computing the frame again would record again. On disk, since rejects can be many.
+    # Persisted on disk, because computing the frame again would record again, and rejects can be many.
     outcomes = outcomes.persist(StorageLevel.DISK_ONLY)
     try:
         counts = count_outcomes(outcomes)
         write_rejects(outcomes, file_lines, directory, count=counts.rejected)
     finally:
         outcomes.unpersist()
-    file_count = sum(same.count for same in files.values())
-    return LoadReport(counts, time.monotonic() - started, rejects, file_count)
+    return LoadReport(counts, time.monotonic() - started, rejects, sum(same.count for same in files.values()))
 
 
 def partition_count(spark: SparkSession, size_bytes: int) -> int:
