@@ -101,6 +101,8 @@ def store(sampled: str, tmp_path_factory: pytest.TempPathFactory) -> str:
         client.put_policy(
             "gdpr", "30d", tag="PII", description="what the law says about persons and their data"
         )
+        client.put_flow_policy("no-marketing", tag="PII", into="marketing/*")
+        client.put_flow_policy("not-in-hospital", tag="PII", into="hospital/*", influence="any")
         grants = [Grant(Role.RECORDER, "bank"), Grant(Role.READER, "hospital*"), Grant(Role.READER, "bank*")]
         opened.access.create_token("nightly", grants, lifetime_ms=90 * 86_400_000)
         opened.access.set_grants(Subject(SubjectKind.GROUP, "etl"), grants)

@@ -25,7 +25,7 @@ def impact_table(body: ImpactAnswer, window: WindowText) -> RenderableType:
     if body.changes:
         parts += [Text(), TextTable(_CHANGE_COLUMNS, [_row(change) for change in body.changes], _heading)]
     if downstream := list(_downstream_rows(body, window.zone)):
-        columns = (Column("program", grouped=True), time_column("last run", window.zone), "reads from", "")
+        columns = (Column("program", grouped=True), time_column("last run", window.zone), "downstream of", "")
         parts += [Text(), Text("Programs downstream"), TextTable(columns, downstream)]
     if body.programs:
         statuses = ("program", "status", "changes", time_column("compared with the run of", window.zone))
