@@ -31,7 +31,7 @@ export function Arrivals({ day: { start } }: { day: WindowText }) {
   if (refused === undefined || warned === undefined) return <Skeleton lines={3} visible={answers.some(({ pending }) => pending)} />;
   const events = sortEvents([...refused.events, ...warned.events]);
   return (
-    <div aria-busy={answers.some(({ isStale }) => isStale)}>
+    <div class="report" aria-busy={answers.some(({ isStale }) => isStale)}>
       {events.length === 0 ? <p class="quiet">No document was refused or has warnings.</p> : <LimitedTable caption="Documents that were refused or have warnings, newest first" columns={COLUMNS} rows={events} what="documents" first={ROWS_FIRST} />}
       {[refused, warned].some(({ truncated }) => truncated) && <p class="quiet">Only the newest {count(LISTED, "document")} of each outcome are listed.</p>}
       <p class="quiet">Covers {refused.covers}.</p>
@@ -57,7 +57,7 @@ function Reasons({ of }: { of: readonly string[] }) {
   return (
     <ul>
       {of.map((reason, index) => (
-        <li key={index}><Name text={reason} /></li>
+        <li key={index}><Name text={reason} whole /></li>
       ))}
     </ul>
   );

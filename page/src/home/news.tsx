@@ -31,15 +31,15 @@ export function HomeNews({ state, isEmpty }: HomeNewsProps) {
   }
   return (
     <div class="news">
-      <Section title="Runs" note={day.start === state.start ? "of the window" : isNow ? "of the last day" : "of the last day of the window"}>
-        <RunNews day={day} state={state} />
-      </Section>
-      <div class="news-column">
+      <div class="news-columns">
+        <Section title="Runs" note={day.start === state.start ? "of the window" : isNow ? "of the last day" : "of the last day of the window"}>
+          <RunNews day={day} state={state} />
+        </Section>
         <Section title="Flow policies" note="over the window">
           <PolicyList state={state} />
         </Section>
-        {arrivals}
       </div>
+      {arrivals}
     </div>
   );
 }

@@ -67,7 +67,7 @@ function Verdict({ flows }: { flows: Flows }) {
   if (outcome === "unknown") return <span>not known: the report is not complete</span>;
   const current = flows.violations.filter(({ programs }) => programs.some((program) => program.current)).length;
   return (
-    <span class="bad violated">
+    <span class="line bad">
       <Icon name="warning" /> {count(flows.violations.length, "forbidden flow")}{flows.truncated && " or more"}, {current} still so
     </span>
   );

@@ -38,7 +38,7 @@ export function RunNews({ day, state: { start, end } }: { day: WindowText; state
   if (wrong?.problem) return <ProblemBox problem={wrong.problem} retry={wrong.retry} retryIn={wrong.retryIn} />;
   if (lists.some(({ first }) => first.answer === undefined)) return <Skeleton lines={4} visible={lists.some(({ first }) => first.pending)} />;
   return (
-    <div aria-busy={lists.some(({ first }) => first.isStale)}>
+    <div class="report" aria-busy={lists.some(({ first }) => first.isStale)}>
       <Banners answers={[newest.answer, ...lists.flatMap(({ pages }) => pages)]} />
       <Facts
         of={[

@@ -30,6 +30,8 @@ const PROGRAMS: readonly Column<FlowProgram>[] = [
 ];
 
 interface FlowItemProps {
+  /** Its place in the report, from 1. */
+  number: number;
   violation: Violation;
   state: PageState;
   /** Show the path and the programs at once. */
@@ -37,7 +39,7 @@ interface FlowItemProps {
   isDrawn: boolean;
 }
 
-export function FlowItem({ violation, state, isOpen, isDrawn }: FlowItemProps) {
+export function FlowItem({ number, violation, state, isOpen, isDrawn }: FlowItemProps) {
   const { source, path, programs, hops } = violation;
   const kind = kindOfPath(path);
   const runs = runsOfFlow(violation);
@@ -47,7 +49,7 @@ export function FlowItem({ violation, state, isOpen, isDrawn }: FlowItemProps) {
         <h3>
           <FieldLink of={source} /> <span class="arrow" aria-label="reaches" role="img">→</span> <FieldLink of={violation} />
         </h3>
-        <p class="flow-facts">
+        <p class="line">
           <span class="note-word" title={KIND_HELP[kind]}>{kind}</span>
           <span>{count(hops, "hop")}</span>
           <span>{count(programs.length, "program")}</span>
@@ -63,7 +65,7 @@ export function FlowItem({ violation, state, isOpen, isDrawn }: FlowItemProps) {
             <Step key={index} step={step} isFirst={index === 0} />
           ))}
         </ol>
-        {programs.length === 0 ? <p class="quiet">The programs of this flow are not known.</p> : <Table caption="Programs that wrote the reached field" columns={PROGRAMS} rows={programs} />}
+        {programs.length === 0 ? <p class="quiet">The programs of this flow are not known.</p> : <Table caption={`Programs of flow ${number}`} columns={PROGRAMS} rows={programs} />}
       </details>
     </li>
   );
@@ -93,7 +95,7 @@ function ShowInDrawing({ violation: { namespace, name, field }, state: { on } }:
   const isOn = on?.ns === namespace && on.name === name && on.field === field;
   if (useNarrow()) return null;
   return (
-    <Button kind="quiet" icon="graph" pressed={isOn} onClick={() => replace({ on: isOn ? undefined : { ns: namespace, name, field } })}>
+    <Button kind="quiet" icon="graph" label={`Highlight what leads to ${field} of ${name}`} pressed={isOn} onClick={() => replace({ on: isOn ? undefined : { ns: namespace, name, field } })}>
       Highlight
     </Button>
   );

@@ -83,7 +83,7 @@ function FlowList({ answer: { body }, state, isWhole }: FlowListProps) {
           {(shown) => (
             <ol class="flows">
               {shown.map((violation, index) => (
-                <FlowItem key={index} violation={violation} state={state} isOpen={isWhole || violations.length <= OPEN_MAX} isDrawn={index < DRAWN_MAX} />
+                <FlowItem key={index} number={index + 1} violation={violation} state={state} isOpen={isWhole || violations.length <= OPEN_MAX} isDrawn={index < DRAWN_MAX} />
               ))}
             </ol>
           )}
