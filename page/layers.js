@@ -11,6 +11,7 @@ const LAYERS = [
   ["parts"],
   ["dataset", "graph", "operations", "runs", "tags"],
   ["reports"],
+  ["home"],
   ["screens"],
 ];
 

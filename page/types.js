@@ -5,11 +5,13 @@ import openapiTS, { astToString } from "openapi-typescript";
 
 const HEAD = "/** Types of the answers of the REST API: generated from its OpenAPI document by `npm run types`. */\n\n";
 
+const POSTED = new Set(["/v3/questions", "/v3/impact"]);
+
 /** Return the queries of a document, each with its path, its parameters and the schema of its answer in JSON. */
 function queriesOf({ paths }) {
   return Object.entries(paths).flatMap(([path, methods]) => {
-    // A batch of queries is the only body that asks.
-    const operation = path === "/v3/questions" ? methods.post : methods.get;
+    // Queries whose parameters do not fit into a URL.
+    const operation = POSTED.has(path) ? methods.post : methods.get;
     const answer = operation?.responses[200]?.content?.["application/json"]?.schema;
     return path.startsWith("/v3/") && answer ? [{ path, parameters: operation.parameters, answer }] : [];
   });

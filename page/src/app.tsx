@@ -27,12 +27,13 @@ const SCREENS: Record<View, ComponentType<{ state: PageState }>> = {
   report: deferred(() => details().then((screens) => screens.ReportScreen)),
   run: deferred(() => details().then((screens) => screens.RunScreen)),
   tags: deferred(() => details().then((screens) => screens.TagsScreen)),
+  impact: deferred(() => details().then((screens) => screens.ImpactScreen)),
 };
 
 /** Return whether what is shown depends on the window. */
 function hasWindow({ view, field, report }: PageState): boolean {
   if (view === "tags") return field !== undefined; // inherited tags
-  return view === "report" ? report !== "retention" : view !== "home" && view !== "run";
+  return view === "report" ? report !== "retention" : view !== "run";
 }
 
 export function App() {
@@ -53,7 +54,7 @@ function Page() {
       {hasWindow(state) && (
         <section class="toolbar" aria-label="Window and filters">
           <WindowBar state={state} />
-          <Filters state={state} />
+          {state.view !== "home" && state.view !== "impact" && <Filters state={state} />}
         </section>
       )}
       <main id="main" tabIndex={-1} class={`screen-${state.view}`}>
@@ -65,7 +66,7 @@ function Page() {
 }
 
 /** Views that are of a dataset. */
-const OF_DATASET: ReadonlySet<View> = new Set(["dataset", "graph", "operations", "compare"]);
+const OF_DATASET: ReadonlySet<View> = new Set(["dataset", "graph", "operations", "compare", "impact"]);
 
 function lacksDataset({ view, ns, name }: PageState): boolean {
   return OF_DATASET.has(view) && (ns === undefined || name === undefined);

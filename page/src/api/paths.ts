@@ -47,6 +47,10 @@ export const paths = {
   consumption: pathOf("/v3/reports/consumption"),
   provenance: pathOf("/v3/reports/provenance"),
   retention: pathOf("/v3/reports/retention"),
+  flows: pathOf("/v3/reports/flows"),
+  impact: pathOf("/v3/impact"),
+  runs: pathOf("/v3/runs"),
+  events: pathOf("/v3/events"),
   run: pathOf("/v3/runs/{run}"),
   namespaceRun: pathOf("/v3/namespaces/{namespace}/runs/{run}"),
 };

@@ -51,6 +51,7 @@ export interface components {
             "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/history": components["schemas"]["History"];
             "/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/diff": components["schemas"]["Diff"];
             "/v3/namespaces/{namespace}/endpoints/{name}/diff": components["schemas"]["DatasetDiff"];
+            "/v3/impact": components["schemas"]["Impact"];
             "/v3/reports/consumption": components["schemas"]["Consumption"];
             "/v3/reports/provenance": components["schemas"]["Provenance"];
             "/v3/namespaces": components["schemas"]["Namespaces"];
@@ -188,6 +189,19 @@ export interface components {
             /** @description Members whose parts are left out because a limit cut the window they depend on */
             omitted?: ("gained" | "lost")[];
         };
+        ComparedProgram: {
+            namespace: string;
+            application: string;
+            program: string;
+            type: string;
+            /** @enum {string} */
+            status: "compared" | "unknown" | "unrecorded" | "removed" | "not_compiled";
+            changes: number;
+            lastRun?: string;
+            lastStart?: number;
+            /** @description Constants in the SQL were not compared: the SQL of the last run is not known */
+            withoutLiterals?: boolean;
+        };
         Connection: {
             from: string;
             to: string;
@@ -256,6 +270,14 @@ export interface components {
             runs: number;
             firstStart?: number;
             lastStart?: number;
+        };
+        Downstream: {
+            fields: components["schemas"]["ImpactedField"][];
+            fieldCount: number;
+            datasets: components["schemas"]["EndPoint"][];
+            programs: components["schemas"]["ImpactedProgram"][];
+            /** @description Datasets beyond which it is not known which fields are affected */
+            unknown?: components["schemas"]["UnknownRelation"][];
         };
         Edge: {
             from: string;
@@ -442,6 +464,55 @@ export interface components {
             missingBefore: number;
             truncated: boolean;
             truncatedBy?: string[];
+        };
+        Impact: {
+            /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
+            retainedFrom?: number;
+            changes: components["schemas"]["ImpactChange"][];
+            programs: components["schemas"]["ComparedProgram"][];
+            /** @description Number of changes by kind */
+            counts: {
+                [key: string]: number;
+            };
+            warnings?: components["schemas"]["Fault"][];
+            truncated: boolean;
+            truncatedBy?: string[];
+        };
+        ImpactChange: {
+            /** @enum {string} */
+            kind: "removed" | "renamed" | "retyped" | "rows" | "derived" | "literals" | "unknown" | "added";
+            field: components["schemas"]["ReachField"];
+            to?: string;
+            program?: components["schemas"]["ProgramName"];
+            old?: components["schemas"]["ImpactDerivation"];
+            new?: components["schemas"]["ImpactDerivation"];
+            downstream?: components["schemas"]["Downstream"];
+        };
+        ImpactDerivation: {
+            text?: string;
+            inputs?: components["schemas"]["ReachField"][];
+            type?: string;
+        };
+        ImpactedField: {
+            namespace: string;
+            name: string;
+            field: string;
+            hops: number;
+            /** @enum {string} */
+            influence: "direct" | "indirect";
+        };
+        ImpactedProgram: {
+            namespace: string;
+            application: string;
+            program: string;
+            type: string;
+            lastRun: string;
+            /** @description Milliseconds since 1970 */
+            lastStart: number;
+            /** @description It read the dataset without reporting which fields it used */
+            unknown?: boolean;
+            /** @description The change contains this program, too */
+            inChange?: boolean;
         };
         JobReference: {
             namespace: string;
@@ -652,6 +723,11 @@ export interface components {
                 indirect?: boolean;
                 baseStart?: string;
                 baseEnd?: string;
+            };
+            "/v3/impact": {
+                start?: string;
+                end?: string;
+                level?: number;
             };
             "/v3/reports/consumption": {
                 limit?: number;
@@ -956,6 +1032,12 @@ export interface components {
             firstStart: number;
             lastStart: number;
             failedRuns: string[];
+        };
+        ProgramName: {
+            namespace: string;
+            application: string;
+            program: string;
+            type: string;
         };
         Programs: {
             /** @description Runs that started before it, in milliseconds since 1970, may have been deleted; left out if the window begins later */
@@ -1308,6 +1390,7 @@ export type CdapRelation = components['schemas']['CdapRelation'];
 export type CdapRelations = components['schemas']['CdapRelations'];
 export type CdapSummary = components['schemas']['CdapSummary'];
 export type ChangedField = components['schemas']['ChangedField'];
+export type ComparedProgram = components['schemas']['ComparedProgram'];
 export type Connection = components['schemas']['Connection'];
 export type Consumption = components['schemas']['Consumption'];
 export type Content = components['schemas']['Content'];
@@ -1315,6 +1398,7 @@ export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DerivationParts = components['schemas']['DerivationParts'];
 export type Diff = components['schemas']['Diff'];
 export type DistinctDerivation = components['schemas']['DistinctDerivation'];
+export type Downstream = components['schemas']['Downstream'];
 export type Edge = components['schemas']['Edge'];
 export type EndPoint = components['schemas']['EndPoint'];
 export type EndPointDetails = components['schemas']['EndPointDetails'];
@@ -1337,6 +1421,11 @@ export type FlowStep = components['schemas']['FlowStep'];
 export type Flows = components['schemas']['Flows'];
 export type Graph = components['schemas']['Graph'];
 export type History = components['schemas']['History'];
+export type Impact = components['schemas']['Impact'];
+export type ImpactChange = components['schemas']['ImpactChange'];
+export type ImpactDerivation = components['schemas']['ImpactDerivation'];
+export type ImpactedField = components['schemas']['ImpactedField'];
+export type ImpactedProgram = components['schemas']['ImpactedProgram'];
 export type JobReference = components['schemas']['JobReference'];
 export type ListedEndPoint = components['schemas']['ListedEndPoint'];
 export type ListedField = components['schemas']['ListedField'];
@@ -1358,6 +1447,7 @@ export type Policy = components['schemas']['Policy'];
 export type PolicyField = components['schemas']['PolicyField'];
 export type Program = components['schemas']['Program'];
 export type ProgramDay = components['schemas']['ProgramDay'];
+export type ProgramName = components['schemas']['ProgramName'];
 export type Programs = components['schemas']['Programs'];
 export type Provenance = components['schemas']['Provenance'];
 export type Reach = components['schemas']['Reach'];

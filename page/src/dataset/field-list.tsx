@@ -102,6 +102,7 @@ export function SelectedField({ state: { ns, name, field } }: { state: PageState
       <Link to={{ view: "graph", ns, name, field }}>Graph</Link>
       <Link to={{ view: "operations", ns, name, field }}>Operations</Link>
       <Link to={{ view: "report", ns, name, field }}>Reports</Link>
+      <Link to={{ view: "impact", ns, name, field }}>Impact</Link>
       <Link to={{ view: "tags", ns, name, field }}>Tags</Link>
       <Link to={{ field: undefined }} inPlace>All fields</Link>
     </p>

@@ -19,6 +19,8 @@ interface LimitedTableProps<Row> extends RowsProps<Row> {
   rows: readonly Row[];
   /** What the rows are, in the plural. */
   what: string;
+  /** How many are shown at first. */
+  first?: number;
   /** Show all of them: for paper. */
   isWhole?: boolean;
 }
@@ -26,9 +28,9 @@ interface LimitedTableProps<Row> extends RowsProps<Row> {
 const ROWS_FIRST = 200;
 
 /** A table of the first rows, and a button for the others. */
-export function LimitedTable<Row>({ rows, what, isWhole, ...table }: LimitedTableProps<Row>) {
+export function LimitedTable<Row>({ rows, what, first = ROWS_FIRST, isWhole, ...table }: LimitedTableProps<Row>) {
   return (
-    <Limited items={rows} first={ROWS_FIRST} what={what} isWhole={isWhole}>
+    <Limited items={rows} first={first} what={what} isWhole={isWhole}>
       {(shown) => <Table {...table} rows={shown} />}
     </Limited>
   );

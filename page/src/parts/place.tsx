@@ -24,6 +24,7 @@ const OF_FIELD: readonly Option<Part>[] = [
   { key: "operations", label: "Operations" },
   { key: "compare", label: "Compare" },
   { key: "report", label: "Reports" },
+  { key: "impact", label: "Impact" },
   { key: "tags", label: "Tags" },
 ];
 

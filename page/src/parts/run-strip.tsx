@@ -26,6 +26,7 @@ export function RunStrip({ state: { ns, name }, shown }: RunStripProps) {
     isAsked ? { path: paths.runCounts(ns, name), params: { ...pinWindow(shown.from, shown.to), buckets: BUCKETS } } : null,
   );
   const { buckets, truncated } = answer?.body ?? { buckets: [], truncated: false };
+  if (ns === undefined || name === undefined) return null;
   return (
     <div class="run-strip">
       {isAsked && buckets.length > 0 && <Bars buckets={buckets} from={shown.from} to={shown.to} isCut={truncated} />}

@@ -8,6 +8,8 @@ import { notePageWindow, noteRefused } from "../state/shown-window";
 export interface ApiRequest<Body, Query extends Params = Params> {
   path: ApiPath<Body, Query>;
   params?: NoInfer<Query>;
+  /** Sent as JSON with POST. */
+  body?: unknown;
 }
 
 export interface AnswerState<T> {
@@ -47,13 +49,13 @@ function reduce<T>(progress: Progress<T>, update: Update<T>): Progress<T> {
 /** Ask once per request, and again after `retry` or a 503. A new request aborts the one under way; null asks nothing. */
 export function useAnswer<Body, Query extends Params>(request: ApiRequest<Body, Query> | null): AnswerState<Body> {
   const [progress, update] = useReducer<Progress<Body>, Update<Body>>(reduce, { attempt: 0 });
-  const key = request === null ? undefined : apiUrl(request.path, request.params);
+  const key = request === null ? undefined : apiUrl(request.path, request.params) + (request.body === undefined ? "" : JSON.stringify(request.body));
   useEffect(() => {
     if (request === null || key === undefined) return undefined;
     const abort = new AbortController();
     const timer = setTimeout(() => update({ slow: key }), PENDING_MS_MIN);
-    const { path, params } = request;
-    fetchAnswer(path, params, { signal: abort.signal })
+    const { path, params, body } = request;
+    fetchAnswer(path, params, { signal: abort.signal, body, method: body === undefined ? "GET" : "POST" })
       .then((answer) => {
         if (abort.signal.aborted) return;
         notePageWindow(answer.window, params);

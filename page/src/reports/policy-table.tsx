@@ -1,4 +1,4 @@
-/** Retention policies, each with its report. */
+/** Policies of each kind, each with its report. */
 import type { Policy } from "../api/answers";
 import { paths } from "../api/paths";
 import { FieldLink } from "../parts/dataset-link";
@@ -8,23 +8,41 @@ import { Link } from "../parts/link";
 import { PagedTable } from "../parts/more";
 import type { Column } from "../parts/table";
 import { TagLink } from "../tags/all-tags";
+import { isFlowPolicy } from "./flows";
 
-const COLUMNS: readonly Column<Policy>[] = [
-  {
-    head: "Policy",
-    names: true,
-    cell: ({ name }) => <Link to={{ view: "report", report: "retention", policy: name }}><Name text={name} /></Link>,
-  },
+/** Both kinds come in one list: so many pages of it are read by themselves. */
+const PAGES = 5;
+const REQUEST = { path: paths.policies(), params: { limit: 100 } };
+const DESCRIPTION: Column<Policy> = { head: "Description", cell: ({ description }) => description };
+
+const RETENTION: readonly Column<Policy>[] = [
+  policyColumn("retention"),
   { head: "Data may live", cell: ({ maxAge }) => maxAge },
   { head: "It is about", cell: (policy) => <PolicySubject policy={policy} /> },
-  { head: "Description", cell: ({ description }) => description },
+  DESCRIPTION,
 ];
 
-export function PolicyTable() {
+const FLOWS: readonly Column<Policy>[] = [
+  policyColumn("flows"),
+  { head: "It is about", cell: (policy) => <PolicySubject policy={policy} /> },
+  { head: "Must not reach", cell: (policy) => <ForbiddenDatasets policy={policy} /> },
+  { head: "Counts", cell: (policy) => <CountedFlows policy={policy} /> },
+  DESCRIPTION,
+];
+
+function policyColumn(report: "retention" | "flows"): Column<Policy> {
+  return {
+    head: "Policy",
+    names: true,
+    cell: ({ name }) => <Link to={{ view: "report", report, policy: name }}><Name text={name} /></Link>,
+  };
+}
+
+export function RetentionPolicyTable() {
   return (
     <PagedTable
-      request={{ path: paths.policies(), params: { limit: 100 } }}
-      rowsOf={({ policies }) => policies}
+      request={REQUEST}
+      rowsOf={({ policies }) => policies.filter((policy) => !isFlowPolicy(policy))}
       what="policies"
       empty={
         <Empty title="No retention policy is stored">
@@ -33,8 +51,29 @@ export function PolicyTable() {
           </p>
         </Empty>
       }
-      caption="Policies, each with its report"
-      columns={COLUMNS}
+      automatic={PAGES}
+      caption="Retention policies, each with its report"
+      columns={RETENTION}
+    />
+  );
+}
+
+export function FlowPolicyTable() {
+  return (
+    <PagedTable
+      request={REQUEST}
+      rowsOf={({ policies }) => policies.filter(isFlowPolicy)}
+      what="policies"
+      empty={
+        <Empty title="No flow policy is stored">
+          <p>
+            A policy says where data of a tag must not go: <code>fll policy set no-pii --flow --tag PII --into 'marketing/*'</code>.
+          </p>
+        </Empty>
+      }
+      automatic={PAGES}
+      caption="Flow policies, each with its report"
+      columns={FLOWS}
     />
   );
 }
@@ -43,4 +82,24 @@ export function PolicyTable() {
 export function PolicySubject({ policy: { tag, field } }: { policy: Policy }) {
   if (field) return <FieldLink of={field} />;
   return tag === undefined ? null : <>fields tagged <TagLink tag={tag} /></>;
+}
+
+/** The datasets that a flow policy forbids. */
+export function ForbiddenDatasets({ policy: { into = "*", onlyInto } }: { policy: Policy }) {
+  return (
+    <>
+      {into === "*" ? "any dataset" : <Name text={into} />}
+      {onlyInto !== undefined && <> but <Name text={onlyInto} /></>}
+    </>
+  );
+}
+
+/** Which flows a flow policy counts. */
+export function CountedFlows({ policy: { influence, unlessMasked } }: { policy: Policy }) {
+  return (
+    <>
+      {influence === "any" ? "values and influence" : "values"}
+      {unlessMasked && ", unless masked"}
+    </>
+  );
 }

@@ -1,16 +1,19 @@
-/** Namespaces, and their datasets when they are opened. */
+/** What is new and what is wrong; namespaces, and their datasets when they are opened. */
 
 import { paths } from "../api/paths";
 import { Answered } from "../parts/answered";
 import { Button, Icon } from "../parts/button";
-import { Empty } from "../parts/empty";
+import { deferred } from "../parts/deferred";
 import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { MoreLine } from "../parts/more-line";
 import { ProblemBox } from "../parts/problem-box";
+import { openSearch } from "../queries/search";
 import { usePages } from "../queries/use-pages";
 import { replace } from "../state/navigation";
 import type { PageState } from "../state/page-state";
+
+const HomeNews = deferred(() => import("./details").then((details) => details.HomeNews));
 
 export function HomeScreen({ state }: { state: PageState }) {
   const { first, pages, more, hasMore, isLoading, problem } = usePages({ path: paths.namespaces(), params: { limit: 100 } });
@@ -21,10 +24,14 @@ export function HomeScreen({ state }: { state: PageState }) {
     <Answered of={first} lines={8}>
       {() =>
         namespaces.length === 0 ? (
-          <NothingRecorded />
+          <HomeNews state={state} isEmpty />
         ) : (
           <div class="home">
-            <h1>Datasets</h1>
+            <h1>What is new</h1>
+            <HomeNews state={state} isEmpty={false} />
+            <h2>
+              Datasets <Button kind="quiet" icon="search" onClick={() => openSearch("")}>Search</Button>
+            </h2>
             {namespaces.map((ns) => (
               <Namespace key={ns} ns={ns} open={open} />
             ))}
@@ -46,12 +53,12 @@ function Namespace({ ns, open }: { ns: string; open: readonly string[] }) {
   const toggle = () => replace({ open: isOpen ? open.filter((other) => other !== ns) : [...open, ns] });
   return (
     <section class="namespace card">
-      <h2>
+      <h3>
         <button type="button" aria-expanded={isOpen} onClick={toggle}>
           <Icon name={isOpen ? "down" : "forth"} />
           <Name text={ns} />
         </button>
-      </h2>
+      </h3>
       {isOpen && <DatasetsOf ns={ns} />}
     </section>
   );
@@ -79,18 +86,5 @@ function DatasetsOf({ ns }: { ns: string }) {
         </>
       )}
     </Answered>
-  );
-}
-
-function NothingRecorded() {
-  return (
-    <Empty title="Nothing is recorded yet">
-      <p>
-        Send OpenLineage events, DataHub proposals, SQL or documents to this server: <a href="docs">the API</a> has the routes.
-      </p>
-      <p>
-        <code>fll sample</code> records 90 days of a bank and a hospital, to look around.
-      </p>
-    </Empty>
   );
 }

@@ -1,8 +1,8 @@
-/** Tags of fields, and the retention policies that use them. */
+/** Tags of fields, and the policies that use them. */
 import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { Section } from "../parts/section";
-import { PolicyTable } from "../reports/policy-table";
+import { FlowPolicyTable, RetentionPolicyTable } from "../reports/policy-table";
 import type { PageState } from "../state/page-state";
 import { AllTags, TaggedFields } from "../tags/all-tags";
 import { DatasetTags } from "../tags/dataset-tags";
@@ -20,7 +20,10 @@ export function TagsScreen({ state }: { state: PageState }) {
       {tag === undefined ? <AllTags /> : <TaggedFields key={tag} tag={tag} />}
       {tag !== undefined && <p><Link to={{ tag: undefined }}>All tags</Link></p>}
       <Section title="Retention policies">
-        <PolicyTable />
+        <RetentionPolicyTable />
+      </Section>
+      <Section title="Flow policies">
+        <FlowPolicyTable />
       </Section>
     </div>
   );

@@ -1,12 +1,14 @@
 /** The state of the page: everything that its address holds. */
 
-export const VIEWS = ["home", "dataset", "graph", "operations", "compare", "report", "run", "tags"] as const;
+export const VIEWS = ["home", "dataset", "graph", "operations", "compare", "report", "run", "tags", "impact"] as const;
 export const DIRECTIONS = ["both", "backward", "forward"] as const;
-export const REPORTS = ["consumption", "provenance", "retention"] as const;
+export const REPORTS = ["consumption", "provenance", "retention", "flows"] as const;
 export const OPERATION_VIEWS = ["detailed", "simple", "ways", "diff"] as const;
+export const CHANGES = ["drop", "rename", "type"] as const;
 export type View = (typeof VIEWS)[number];
 export type Direction = (typeof DIRECTIONS)[number];
 export type Report = (typeof REPORTS)[number];
+export type Change = (typeof CHANGES)[number];
 export type OperationView = (typeof OPERATION_VIEWS)[number];
 
 export interface FieldRef {
@@ -49,4 +51,8 @@ export interface PageState extends WindowText {
   tag?: string;
   policy?: string;
   operations?: OperationView;
+  /** What would be done to a field, `drop` by default. */
+  change?: Change;
+  /** The new name or type of a changed field. */
+  to?: string;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DIRECTIONS, OPERATION_VIEWS, type PageState, REPORTS, VIEWS } from "./page-state";
+import { CHANGES, DIRECTIONS, OPERATION_VIEWS, type PageState, REPORTS, VIEWS } from "./page-state";
 import { DEFAULT_WINDOW, formatState, href, nextState, parseState } from "./url";
 
 const text = fc.string({ unit: "binary", minLength: 1 }).map((value) => value.toWellFormed());
@@ -32,6 +32,8 @@ const states: fc.Arbitrary<PageState> = fc
     tag: optional(text),
     policy: optional(text),
     operations: optional(fc.constantFrom(...OPERATION_VIEWS)),
+    change: optional(fc.constantFrom(...CHANGES)),
+    to: optional(text),
   })
   .map((state) => Object.fromEntries(Object.entries(state).filter(([, value]) => value !== undefined)) as never);
 

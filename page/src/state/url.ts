@@ -2,6 +2,7 @@
 
 import { formatQuery, parseQuery } from "../browser/query-string";
 import {
+  CHANGES,
   DIRECTIONS,
   OPERATION_VIEWS,
   REPORTS,
@@ -14,7 +15,7 @@ import {
 
 export const DEFAULT_WINDOW: WindowText = { start: "now-30d", end: "now" };
 
-const TEXTS = ["ns", "name", "field", "q", "run", "tab", "tag", "policy"] as const;
+const TEXTS = ["ns", "name", "field", "q", "run", "tab", "tag", "policy", "to"] as const;
 
 /** Parse a query string, with or without `?`. Values that no view knows become the default. */
 export function parseState(search: string): PageState {
@@ -40,6 +41,7 @@ export function parseState(search: string): PageState {
     open: query.get("open")?.slice(),
     report: choice(REPORTS, first("report")),
     operations: choice(OPERATION_VIEWS, first("operations")),
+    change: choice(CHANGES, first("change")),
   };
   return { ...state, ...withoutUndefined(optional) };
 }
@@ -61,7 +63,7 @@ export function formatState(state: PageState): string {
     ["as", state.as],
     ["base", state.base && `${state.base.start},${state.base.end}`],
     ...(state.open ?? []).map((text): [string, string] => ["open", text]),
-    ...(["q", "run", "report", "tab", "tag", "policy", "operations"] as const).map(
+    ...(["q", "run", "report", "tab", "tag", "policy", "operations", "change", "to"] as const).map(
       (key): [string, string | undefined] => [key, state[key]],
     ),
   ];

@@ -25,7 +25,9 @@ class Screen:
 
 
 SCREENS = {
-    "home": Screen({}, "Datasets", ("bank", "hospital", "myns", "marketing")),
+    "home": Screen(
+        {}, "What is new", ("Datasets", "Failed", "Flow policies", "bank", "hospital", "myns", "marketing")
+    ),
     "dataset": Screen(
         {"view": "dataset", "ns": "bank", "name": "DailyTransactions"},
         "DailyTransactions",
@@ -83,6 +85,11 @@ SCREENS = {
         {"view": "report", **SCORE, "report": "provenance"}, "patient_medical_score", ("PatientRecords",)
     ),
     "retention": Screen({"view": "report", "report": "retention"}, "Reports", ("Retention",)),
+    "impact": Screen(
+        {"view": "impact", **UID},
+        "UID",
+        ("DailyTransactions", "CampaignAudience", "customer_key", "FraudWatch", "indirect"),
+    ),
     "tags": Screen({"view": "tags", **UID}, "UID", ("DailyTransactions",)),
 }
 """All but `run`, whose id differs each time that the sample is loaded: see `run_screen`."""
