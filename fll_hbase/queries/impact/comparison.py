@@ -122,15 +122,13 @@ class _Comparer:
         if not recorded:
             self.result.programs.append(ProgramResult(program.run, "unrecorded"))
             return
-        new: dict[Dataset, tuple[WrittenDataset, FieldMap]] = {}
-        for info in program.infos:
-            written = written_datasets(
-                info.operations,
-                info.field_map,
-                is_visible=self._store.may_read,
-                former_names=self._former_names,
-            )
-            new |= {dataset: (item, info.field_map) for dataset, item in written.items()}
+        written = written_datasets(
+            program.info.operations,
+            program.info.field_map,
+            is_visible=self._store.may_read,
+            former_names=self._former_names,
+        )
+        new = {dataset: (item, program.info.field_map) for dataset, item in written.items()}
         last = min(recorded.values(), key=_newest_first)
         last_written, last_map = self._written(last.checksum)
         old = {
@@ -231,7 +229,7 @@ def _recorded(
     """Return the last contents of the programs of a change, by the datasets that they wrote."""
     wanted: dict[Dataset, set[ProgramId]] = defaultdict(set)
     for program_id, program in proposal.programs.items():
-        for dataset in program.destinations():
+        for dataset in program.info.destinations:
             wanted[dataset].add(program_id)
     recorded: dict[ProgramId, dict[Dataset, LastContent]] = defaultdict(dict)
     reader = store.content_programs(window)

@@ -23,16 +23,12 @@ _BUILT = ("model.", "seed.", "snapshot.")
 _RUN_RESULTS = "runResults"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ProposedProgram:
-    """A program of the change: one of its runs, and the lineage of all of them."""
+    """A program of the change: its run, and what it would read and write."""
 
     run: ProgramRun
-    infos: list[FieldLineageInfo] = field(default_factory=list)
-
-    def destinations(self) -> set[Dataset]:
-        """Return the datasets that the program would write."""
-        return {dataset for info in self.infos for dataset in info.destinations}
+    info: FieldLineageInfo
 
 
 @dataclass(slots=True)
@@ -48,19 +44,28 @@ class Proposal:
     warnings: list[FieldError] = field(default_factory=list)
 
     def add(self, document: ParsedDocument, path: str) -> None:
-        """Add the runs and metadata of a document. Raises UnreadableDocument for events."""
+        """Add the runs and metadata of a document.
+
+        Raises UnreadableDocument for events, and for programs that an earlier document describes: neither
+        description says what the program no longer writes.
+        """
+        errors: list[FieldError] = []
         for run in document.runs:
             if not isinstance(run, RecordedRun):
                 detail = "an event reports a run that has happened: describe a change by a whole document"
-                raise UnreadableDocument([FieldError(path, detail)])
-            program = self.programs.setdefault(run.run.program_id, ProposedProgram(run.run))
-            program.infos.append(run.info)
+                raise UnreadableDocument([FieldError("", detail)])
+            name = run.run.program_id
+            if name in self.programs:
+                errors.append(FieldError("", f"describes {name} again"))
+            self.programs[name] = ProposedProgram(run.run, run.info)
+        if errors:
+            raise UnreadableDocument(errors)
         for metadata in document.metadata:
             for item in metadata.fields:
                 if item.type:
                     self.types[DatasetField(metadata.dataset, item.name)] = item.type
         self.warnings += (
-            FieldError(child_path(path, item.path), item.detail, item.count) for item in document.warnings
+            FieldError(_within(path, item.path), item.detail, item.count) for item in document.warnings
         )
 
 
@@ -88,13 +93,18 @@ def read_proposal(
             parsed = reader.read(raw, head, namespace=namespace or None, now_ms=now_ms)
             proposal.add(parsed, path)
         except InputError as error:
-            errors += (FieldError(child_path(path, item.path), item.detail) for item in error.errors)
+            errors += (FieldError(_within(path, item.path), item.detail) for item in error.errors)
         else:
             for name, project in _projects(content, namespace) if head.format.name == "dbt" else ():
                 proposal.projects.setdefault(name, set()).update(project)
     if errors:
         raise UnreadableDocument(errors)
     return proposal
+
+
+def _within(document: str, path: str) -> str:
+    """Return a path within a document; "" is the document itself."""
+    return child_path(document, path) if path else document
 
 
 def _projects(document: Mapping[str, Any], namespace: str) -> Iterator[tuple[tuple[str, str], set[str]]]:

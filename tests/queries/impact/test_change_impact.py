@@ -255,3 +255,27 @@ def test_readers_of_a_renamed_field_are_not_changed(store: LineageStore) -> None
     body = client_of(store).impact(namespace="shop", documents=(stage, mart)).body
     # The text of the clause differs, and the text of the copied column does not count.
     assert facts(body) == [("renamed", "shop/stage.email", "mail"), ("rows", "shop/mart.*", "")]
+
+
+def test_two_documents_of_one_program_are_refused(store: LineageStore) -> None:
+    parts = ("INSERT INTO stage (id) SELECT id FROM raw", "INSERT INTO stage (email) SELECT email FROM raw")
+    documents = tuple(sql_document("stage", sql, run=f"n{number}") for number, sql in enumerate(parts))
+    with pytest.raises(UnreadableDocument) as raised:
+        client_of(store).impact(namespace="shop", documents=documents)
+    assert [(item.path, item.detail) for item in raised.value.errors] == [
+        ("documents.1", "describes 'stage' of application 'etl' in namespace 'shop' again")
+    ]
+
+
+def test_an_event_is_refused_with_its_path(store: LineageStore) -> None:
+    event = {
+        "eventType": "START",
+        "eventTime": "2026-11-01T00:00:00Z",
+        "producer": "https://producer",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": "0191a1d0-0000-7000-8000-000000000000"},
+        "job": {"namespace": "n", "name": "etl.stage"},
+    }
+    with pytest.raises(UnreadableDocument, match="a run that has happened") as raised:
+        client_of(store).impact(namespace="shop", documents=(event,))
+    assert [item.path for item in raised.value.errors] == ["documents.0"]
