@@ -11,8 +11,11 @@ import pytest
 import requests
 from playwright.sync_api import Locator, Page, expect
 
+from fll_hbase.model.access import Grant, Role
+from fll_hbase.store.access import AccessStore
+from fll_hbase.tables import open_table
 from tests.page.conftest import MakeSite, MakeVisit
-from tests.page.test_page_accessibility import assert_accessible
+from tests.support.page.axe import assert_accessible
 from tests.support.page.site import Site, path
 from tests.support.page.visit import Visit, drawn_field
 
@@ -224,3 +227,22 @@ def test_the_impact_of_another_name_or_type(shop: Site, visit: Visit) -> None:
     page.get_by_role("button", name="Show the impact").click()
     expect(page).to_have_url(re.compile("change=type&to=string"))
     expect(page.get_by_role("main")).to_contain_text("Nothing downstream")
+
+
+def test_a_reader_of_one_namespace_sees_no_other(shop: Site, make_site: MakeSite, visit: Visit) -> None:
+    site = make_site(shop.store, auth="tokens")
+    table = open_table(site.store)
+    token = AccessStore(table).create_token("ana", [Grant(Role.READER, "shop")])[1].text()
+    table.close()
+    page = visit.open(site.link())
+    page.locator("input[type=password]").fill(token)
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("region", name="Failed and aborted runs")).to_contain_text("nightly")
+    visit.settle()
+    assert not {"marketing", "no-pii"} & set(re.findall("[a-z-]+", visit.text()))
+    visit.open(site.link(view="impact", **RAW))
+    expect(page.get_by_role("region", name="Programs")).to_contain_text("export")
+    expect(page.get_by_role("main")).to_contain_text("hidden 1")
+    visit.open(site.link(**FLOWS))
+    expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("no-pii")
+    assert "email_hash" not in visit.text()

@@ -30,8 +30,8 @@ export function HomeNews({ state, isEmpty }: HomeNewsProps) {
     );
   }
   return (
-    <div class="news">
-      <div class="news-columns">
+    <div class="report">
+      <div class="news">
         <Section title="Runs" note={day.start === state.start ? "of the window" : isNow ? "of the last day" : "of the last day of the window"}>
           <RunNews day={day} state={state} />
         </Section>

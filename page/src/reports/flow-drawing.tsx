@@ -2,6 +2,7 @@
 import { useRef } from "preact/hooks";
 import { useNarrow } from "../browser/use-narrow";
 import type { Violation } from "../api/answers";
+import { isHiddenNamespace } from "../api/hidden-names";
 import { Canvas } from "../graph/canvas";
 import type { Row } from "../graph/keys";
 import { Legend } from "../graph/legend";
@@ -46,5 +47,6 @@ function selectedRow(graph: Graph, { on }: PageState): Row | undefined {
 }
 
 function openGraph({ box, field }: Row): void {
+  if (isHiddenNamespace(box.namespace)) return;
   push({ view: "graph", ns: box.namespace, name: box.name, field: field?.name });
 }
