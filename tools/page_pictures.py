@@ -42,6 +42,7 @@ PICTURES = {
     "reports": f"?view=report&report=consumption&{UID}&{WINDOW}",
     "report": f"v3/reports/consumption?namespace=bank&endpoint=DailyTransactions&field=UID&{WINDOW}",
     "run": f"?view=run&ns=hospital&run={{run}}&{WINDOW}",
+    "impact": f"?view=impact&{UID}&{WINDOW}",
     "tags": f"?view=tags&{UID}&{WINDOW}",
 }
 """The address of each picture; `{run}` is the id of a run of the hospital."""

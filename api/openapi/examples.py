@@ -32,6 +32,60 @@ _PARAMETERS: dict[str, Any] = {
     "start": "now-7d",
     "end": "now",
 }
+_ORDERS_TABLE = {"objectDomain": "Table", "objectName": "SHOP.RAW.ORDERS"}
+_ROWS: dict[str, Json] = {
+    "databricks": {
+        "statement_id": "example-7",
+        "event_time": "2026-11-01T02:00:05Z",
+        "source_table_full_name": "main.raw.orders",
+        "source_column_name": "amount",
+        "target_table_full_name": "main.gold.totals",
+        "target_column_name": "total",
+    },
+    "snowflake": {
+        "query_id": "example-8",
+        "query_start_time": "2026-11-01T02:00:05Z",
+        "base_objects_accessed": [{**_ORDERS_TABLE, "columns": [{"columnName": "AMOUNT"}]}],
+        "objects_modified": [
+            {
+                "objectDomain": "Table",
+                "objectName": "SHOP.GOLD.TOTALS",
+                "columns": [
+                    {"columnName": "TOTAL", "directSources": [{**_ORDERS_TABLE, "columnName": "AMOUNT"}]}
+                ],
+            }
+        ],
+    },
+    "trino": {
+        "metadata": {
+            "queryId": "example-9",
+            "queryState": "FINISHED",
+            "query": "INSERT INTO totals SELECT 1",
+        },
+        "context": {"user": "ann", "queryType": "INSERT"},
+        "ioMetadata": {
+            "inputs": [],
+            "output": {
+                "catalogName": "lake",
+                "schema": "shop",
+                "table": "totals",
+                "columns": [{"columnName": "total", "columnType": "bigint", "sourceColumns": []}],
+            },
+        },
+        "createTime": "2026-11-01T02:00:05Z",
+    },
+    "bigquery": {
+        "job_id": "example-10",
+        "creation_time": "2026-11-01T02:00:05Z",
+        "state": "DONE",
+        "statement_type": "INSERT",
+        "query": "INSERT INTO shop.totals (total) SELECT amount FROM shop.orders",
+        "referenced_tables": [{"project_id": "p", "dataset_id": "shop", "table_id": "orders"}],
+        "destination_table": {"project_id": "p", "dataset_id": "shop", "table_id": "totals"},
+    },
+}
+"""A row of each warehouse."""
+
 _ROUTE_VALUES: dict[str, dict[str, Any]] = {
     **{
         f"delete /v3/{route}": {"before": "2026-01-01", "dryRun": "true"}
@@ -47,9 +101,10 @@ _ROUTE_VALUES: dict[str, dict[str, Any]] = {
             "get /v3/reports/retention",
         )
     },
+    "get /v3/reports/flows": {"policy": "no-ads"},
     **{
         f"post /v3/namespaces/{{namespace}}/{route}": {"namespace": "shop"}
-        for route in ("lineage", "lineage/batch", "sql", "pipelines", "dbt")
+        for route in ("lineage", "lineage/batch", "sql", "pipelines", "dbt", *_ROWS)
     },
 }
 """Values for single routes that differ from the general ones."""
@@ -206,6 +261,7 @@ BODIES: dict[str, Any] = {
         },
     },
     f"post {_LINEAGE}/dbt": {"manifest": _MANIFEST},
+    **{f"post {_LINEAGE}/{name}": {name: [row]} for name, row in _ROWS.items()},
     "post /api/v1/lineage": _EVENT,
     "post /api/v1/lineage/batch": [_EVENT],
     "post /aspects": {

@@ -202,7 +202,7 @@ class Policies(Paged, Query[PoliciesAnswer]):
 
     >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.name
     'uid'
-    >>> [row["appliesTo"] for row in client.policies()]
+    >>> [row["appliesTo"] for row in client.policies() if row["name"] == "uid"]
     ['bank/DailyTransactions.UID']
     """
 

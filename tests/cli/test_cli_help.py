@@ -27,6 +27,7 @@ def test_the_commands_are_these() -> None:
         "find",
         "grant",
         "history",
+        "impact",
         "lineage",
         "ls",
         "mcp",
@@ -61,7 +62,7 @@ def test_every_option_says_what_it_is_for(command: str) -> None:
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_every_example_is_a_command(command: str, tmp_path: Path) -> None:
     files = ("run.json", "runs.ndjson.gz", "nightly.sql", "etl.json", "questions.txt")
-    for file in (*files, "events.ndjson", "plans.ndjson", "lineage.ndjson"):
+    for file in (*files, "events.ndjson", "plans.ndjson", "lineage.ndjson", "lineage.csv"):
         (tmp_path / file).touch()
     text = fll(*command.split(), "--help").stdout
     examples = [line.strip() for line in text.partition("Example")[2].splitlines() if "  fll " in line]

@@ -27,7 +27,7 @@ CREATE TABLE lineage_events (
 @pytest.mark.slow
 def test_the_documented_command(postgres: psycopg.Connection, tmp_path: Path) -> None:
     page = (ROOT / "docs/record/moving-in.md").read_text(encoding="utf-8")
-    match = re.search(r"^\$ (psql .*?) > events\.ndjson$", page, re.MULTILINE | re.DOTALL)
+    match = re.search(r"^(psql .*?) > events\.ndjson$", page, re.MULTILINE | re.DOTALL)
     assert match
     events = list(marquez_rows.events(2_500))
     postgres.execute("DROP TABLE IF EXISTS lineage_events")

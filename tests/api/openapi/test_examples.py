@@ -40,7 +40,11 @@ def client() -> Iterator[FlaskClient]:
     """A client of an app over the sample, which ends now."""
     store = LineageStore(open_table("sqlite:///:memory:"))
     load(store, clock.now_ms())
-    yield create_app(store).test_client()
+    test_client = create_app(store).test_client()
+    # The example of a policy is one on the age of data.
+    policy = {"tag": "PII", "into": "ads/*"}
+    assert test_client.put("/v3/policies/no-ads?allowUnknown=true", json=policy).status_code == 201
+    yield test_client
     store.close()
 
 

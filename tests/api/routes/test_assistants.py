@@ -70,7 +70,7 @@ def test_the_client_of_the_sdk_calls_every_tool(url: str, mode: str) -> None:
     runs = create_app(store).test_client().get("/v3/namespaces/bank/runs?start=0").json["runs"]
     values: dict[str, tuple[Any, ...]] = {name: (value,) for name, value in (FIELD | WINDOW).items()}
     values |= {"run": (runs[0]["run"],), "checksum": (runs[0]["checksum"],), "limit": (2,), "text": ("uid",)}
-    values |= {"tag": ("PII",), "policy": ("none",)}
+    values |= {"tag": ("PII",), "policy": ("none",), "fields": ([FIELD | {"change": "drop"}],)}
 
     async def call_all(client: Client) -> dict[str, Any]:
         listed = (await client.list_tools()).tools
@@ -85,7 +85,8 @@ def test_the_client_of_the_sdk_calls_every_tool(url: str, mode: str) -> None:
     with serving(create_app(store)) as server:
         results = over_http(f"http://127.0.0.1:{server.port}/mcp", call_all, mode=mode)
     store.close()
-    assert "'none'" in text_of(results.pop("retention"))
+    for name in ("retention", "flows"):
+        assert "'none'" in text_of(results.pop(name))
     for name, result in results.items():
         body = body_of(result)
         assert json.loads(text_of(result)) == body

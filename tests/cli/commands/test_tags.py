@@ -139,7 +139,7 @@ def test_the_examples_of_docstrings(copy: Connection) -> None:
     methods = tag_connection.TagConnection
     examples = doctest.DocTestFinder().find(methods, module=tag_connection, globs={"client": copy})
     ran = [runner.run(example) for example in examples if example.examples]
-    assert len(ran) == 4
+    assert len(ran) == 5
     assert runner.failures == 0
 
 
