@@ -192,7 +192,13 @@ class Impact(Windowed, Posted[ImpactAnswer]):
         window = self.window(now_ms)
         request = self.request_body()
         reader = document_reader(store)
-        proposal = read_proposal(request.documents, reader, namespace=request.namespace, now_ms=now_ms)
+        proposal = read_proposal(
+            request.documents,
+            reader,
+            namespace=request.namespace,
+            now_ms=now_ms,
+            may_read=store.may_read,
+        )
         comparison = compare_programs(store, proposal, window)
         downstream = DownstreamReader(store, window, level=self.level, in_change=proposal.programs.keys())
         changes = [

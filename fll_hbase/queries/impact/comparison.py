@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from fll_hbase.model.content_changes import UNWRITTEN, Change, ChangeKind, find_changes
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.masking import is_hidden
 from fll_hbase.model.runs import ProgramId, ProgramRun, RunKey, run_key
 from fll_hbase.model.window import Window
 from fll_hbase.model.written_datasets import WrittenDataset, written_datasets
@@ -122,13 +123,9 @@ class _Comparer:
         if not recorded:
             self.result.programs.append(ProgramResult(program.run, "unrecorded"))
             return
-        written = written_datasets(
-            program.info.operations,
-            program.info.field_map,
-            is_visible=self._store.may_read,
-            former_names=self._former_names,
-        )
-        new = {dataset: (item, program.info.field_map) for dataset, item in written.items()}
+        info = program.info
+        written = written_datasets(info.operations, info.field_map, former_names=self._former_names)
+        new = {dataset: (item, info.field_map) for dataset, item in written.items()}
         last = min(recorded.values(), key=_newest_first)
         last_written, last_map = self._written(last.checksum)
         old = {
@@ -150,8 +147,9 @@ class _Comparer:
                 )
                 for dataset in in_both
             )
-        is_partial = any(item.is_partial for item, _ in (*old.values(), *new.values()))
-        status: ProgramStatus = "unknown" if is_partial else "compared"
+        compared = (*old.values(), *new.values())
+        is_unknown = any(item.is_partial or _has_hidden(field_map) for item, field_map in compared)
+        status: ProgramStatus = "unknown" if is_unknown else "compared"
         count = len(self.result.changes) - changes_before
         result = ProgramResult(program.run, status, count, last.run, has_literals=literals_differ is not None)
         self.result.programs.append(result)
@@ -219,7 +217,7 @@ class _Comparer:
     def _read_written(self, checksum: str) -> tuple[Mapping[Dataset, WrittenDataset], FieldMap]:
         """Return what a stored content writes, and its field map."""
         content = self._store.contents([checksum])[checksum]
-        written = written_datasets(content.operations, content.field_map, is_visible=self._store.may_read)
+        written = written_datasets(content.operations, content.field_map)
         return written, content.field_map
 
 
@@ -242,12 +240,13 @@ def _recorded(
         truncated_by.add(f"searches_max={SEARCHES_MAX}")
     for program_id in missing[:SEARCHES_MAX]:
         query = RunsQuery(program_id.namespace, window, program=program_id.program)
-        for content in _runs(store, query, _PAGE_RUNS, truncated_by):
-            if content.run.program_id == program_id:
-                written = store.contents([content.checksum])[content.checksum].field_map.destinations
-                recorded[program_id] = {name: content._replace(name=name) for name in written}
-                break
-    return recorded
+        runs = _runs(store, query, _PAGE_RUNS, truncated_by)
+        newest = next((content for content in runs if content.run.program_id == program_id), None)
+        for content in _with_stored_checksums(store, [newest] if newest else []):
+            written = store.contents([content.checksum])[content.checksum].field_map.destinations
+            visible = (name for name in written if not is_hidden(name))
+            recorded[program_id] = {name: content._replace(name=name) for name in visible}
+    return {program_id: contents for program_id, contents in recorded.items() if contents}
 
 
 def _other_programs(
@@ -259,7 +258,22 @@ def _other_programs(
     for content in _runs(store, RunsQuery(namespace, window), PROJECT_RUNS_MAX, truncated_by):
         if content.run.application == project and content.run.type == "DBT":
             last.setdefault(content.run.program_id, content)
-    return last, bool(truncated_by)
+    stored = _with_stored_checksums(store, list(last.values()))
+    return {content.run.program_id: content for content in stored}, bool(truncated_by)
+
+
+def _with_stored_checksums(store: LineageStore, contents: Sequence[LastContent]) -> Iterator[LastContent]:
+    """Yield the contents of listed runs with the checksums by which they are read, without deleted runs."""
+    keys = [run_key(content.run.run, content.run.namespace) for content in contents]
+    checksums = store.stored_checksums(keys)
+    for key, content in zip(keys, contents, strict=True):
+        if key in checksums:
+            yield content._replace(checksum=checksums[key])
+
+
+def _has_hidden(field_map: FieldMap) -> bool:
+    """Return whether a content reads a dataset that is hidden, so that not all of it can be compared."""
+    return any(map(is_hidden, field_map.sources))
 
 
 def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[str]) -> Iterator[LastContent]:

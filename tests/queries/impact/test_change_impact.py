@@ -279,3 +279,47 @@ def test_an_event_is_refused_with_its_path(store: LineageStore) -> None:
     with pytest.raises(UnreadableDocument, match="a run that has happened") as raised:
         client_of(store).impact(namespace="shop", documents=(event,))
     assert [item.path for item in raised.value.errors] == ["documents.0"]
+
+
+def copy_document(program: str, source: str, destination: str, *, run: str = "new") -> dict[str, Any]:
+    """Return the document of a run that copies the field x of one dataset, `namespace/name`, to another."""
+    (source_namespace, source_name), (namespace, name) = source.split("/"), destination.split("/")
+    head = {
+        "application": "etl",
+        "program": program,
+        "type": "x",
+        "run": run,
+        "startTime": NOW_MS - 3_600_000,
+    }
+    datasets = ({"namespace": source_namespace, "name": source_name}, {"namespace": namespace, "name": name})
+    copied = {"inputs": [{"origin": "r", "name": "x"}], "outputs": ["x"]}
+    operations = [
+        {"type": "READ", "name": "r", "source": datasets[0], "outputs": ["x"]},
+        {"type": "TRANSFORM", "name": "c", "description": "COPY", **copied},
+        {"type": "WRITE", "name": "w", "destination": datasets[1], "inputs": [{"origin": "c", "name": "x"}]},
+    ]
+    return {"run": head, "operations": operations}
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "expected"),
+    [
+        ("secret/from", "shop/taken", []),
+        # Which hidden dataset it reads cannot be compared.
+        ("secret/other", "shop/taken", []),
+        ("shop/raw", "shop/taken", [("derived", "shop/taken.x", "")]),
+        ("secret/from", "secret/taken", [("removed", "shop/taken.x", "")]),
+        ("secret/from", "shop/moved", [("removed", "shop/taken.x", ""), ("added", "shop/moved.x", "")]),
+    ],
+)
+def test_a_program_with_a_hidden_source_is_unknown(
+    store: LineageStore, source: str, destination: str, expected: list[tuple[str, str, str]]
+) -> None:
+    record(client_of(store), copy_document("take", "secret/from", "shop/taken", run="t1"))
+    view = StoreView(store, Principal("reader", (Grant(Role.READER, "shop"),)))
+    documents = (copy_document("take", source, destination),)
+    body = client_of(view).impact(namespace="shop", documents=documents).body
+    assert facts(body) == expected
+    (program,) = body.programs
+    assert (program.status, program.last_run) == ("unknown", "t1")
+    assert "secret" not in msgspec.json.encode(body).decode()
