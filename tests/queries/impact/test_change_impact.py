@@ -12,12 +12,16 @@ from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.model.access import Grant, Principal, Role
-from fll_hbase.queries.impact.change_impact import ImpactAnswer
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.lineage import build_lineage
+from fll_hbase.model.operations import Field, InputField, Read, Write
+from fll_hbase.queries.impact.change_impact import ImpactAnswer, Inputs
 from fll_hbase.queries.impact.proposed_programs import DOCUMENTS_MAX
 from fll_hbase.runtime.errors import InvalidQuery, NotFound, UnreadableDocument
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rights.store_view import StoreView
 from fll_hbase.tables import open_table
+from tests.support.work import count_calls
 
 NOW_MS = 1_790_000_000_000
 STAGE = (
@@ -323,3 +327,24 @@ def test_a_program_with_a_hidden_source_is_unknown(
     (program,) = body.programs
     assert (program.status, program.last_run) == ("unknown", "t1")
     assert "secret" not in msgspec.json.encode(body).decode()
+
+
+def test_inputs_of_all_changed_fields_are_read_together(store: LineageStore) -> None:
+    def calls(count: int) -> int:
+        raw, fields = Dataset("shop", "raw"), tuple(Field(f"c{number}") for number in range(count))
+        inputs = tuple(InputField("r", field.name) for field in fields)
+        operations = (Read("r", "", raw, "", fields), Write("w", "", Dataset("shop", "wide"), "", inputs))
+        field_map = build_lineage(operations).field_map
+        changed = [DatasetField(Dataset("shop", "wide"), field.name) for field in fields]
+
+        def read() -> None:
+            listed = Inputs()
+            for field in changed:
+                listed.add(field_map, field)
+            assert [listed.first(field_map, field) for field in changed] == [
+                [DatasetField(raw, field.name)] for field in changed
+            ]
+
+        return count_calls(read)
+
+    assert calls(400) < 5 * calls(100)
