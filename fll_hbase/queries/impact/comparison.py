@@ -20,7 +20,7 @@ from fll_hbase.queries.impact.proposed_programs import Proposal, ProposedProgram
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, NotFound
 from fll_hbase.sources.sql.names.column_names import canonical_type
-from fll_hbase.sources.sql.script.source_text import sql_literals
+from fll_hbase.sources.sql.script.source_text import sql_literals, sql_row_words
 from fll_hbase.store.query_parameters import RunsQuery
 from fll_hbase.store.read.content_programs import LastContent
 
@@ -138,21 +138,34 @@ class _Comparer:
         changes_before = len(self.result.changes)
         for dataset in sorted(old.keys() | new.keys()):
             self._compare_dataset(dataset, last.run, old.get(dataset), new.get(dataset))
+        if self._row_words_differ(program.run, last.run):
+            same_rows = set(in_both) - {
+                item.change.field.dataset
+                for item in self.result.changes[changes_before:]
+                if item.change.kind is ChangeKind.ROWS
+            }
+            self.result.changes += (
+                _whole(ChangeKind.ROWS, dataset, last.run) for dataset in sorted(same_rows)
+            )
         has_changes = len(self.result.changes) > changes_before
         literals_differ = self._literals_differ(program.run, last.run, has_changes=has_changes)
         if literals_differ:
-            self.result.changes += (
-                FoundChange(
-                    Change(ChangeKind.LITERALS, DatasetField(dataset, WHOLE_DATASET)), last.run, None, None
-                )
-                for dataset in in_both
-            )
+            self.result.changes += (_whole(ChangeKind.LITERALS, dataset, last.run) for dataset in in_both)
         compared = (*old.values(), *new.values())
         is_unknown = any(item.is_partial or _has_hidden(field_map) for item, field_map in compared)
         status: ProgramStatus = "unknown" if is_unknown else "compared"
         count = len(self.result.changes) - changes_before
         result = ProgramResult(program.run, status, count, last.run, has_literals=literals_differ is not None)
         self.result.programs.append(result)
+
+    def _row_words_differ(self, new: ProgramRun, last: ProgramRun) -> bool:
+        """Return whether the SQL of two runs, if it is known, has other outer joins or set operations."""
+        new_sql, old_sql = _sql_of(new.details), self._last_sql(last)
+        return bool(new_sql and old_sql) and sql_row_words(old_sql) != sql_row_words(new_sql)
+
+    def _last_sql(self, last: ProgramRun) -> str:
+        """Return the SQL of a last run, or "" if it is unknown."""
+        return _sql_of(self._details.get(run_key(last.run, last.namespace), ""))
 
     def _literals_differ(self, new: ProgramRun, last: ProgramRun, *, has_changes: bool) -> bool | None:
         """Return whether the literals of the SQL of two runs differ, None if the SQL of the last is unknown.
@@ -163,7 +176,7 @@ class _Comparer:
         new_sql = _sql_of(new.details)
         if not new_sql:
             return False
-        old_sql = _sql_of(self._details.get(run_key(last.run, last.namespace), ""))
+        old_sql = self._last_sql(last)
         if not old_sql:
             return None
         old_literals, new_literals = sql_literals(old_sql), sql_literals(new_sql)
@@ -287,6 +300,11 @@ def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[s
             yield LastContent(item.run, item.checksum, Dataset("", ""))
     if page.next_after:
         truncated_by.add(f"runs_searched_max={limit}")
+
+
+def _whole(kind: ChangeKind, dataset: Dataset, run: ProgramRun) -> FoundChange:
+    """Return a change of a whole dataset that the SQL shows, and the operations do not."""
+    return FoundChange(Change(kind, DatasetField(dataset, WHOLE_DATASET)), run, None, None)
 
 
 def _sql_of(details: str) -> str:

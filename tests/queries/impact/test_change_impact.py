@@ -96,6 +96,22 @@ def test_changes_of_a_statement(
     assert (program.status, program.last_run, program.changes) == ("compared", "s1", len(expected))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ("r JOIN s ON r.i = s.i", "r LEFT OUTER JOIN s ON r.i = s.i", True),
+        ("r LEFT JOIN s ON r.i = s.i", "r RIGHT JOIN s ON r.i = s.i", True),
+        ("r JOIN s ON r.i = s.i", "r INNER JOIN s ON r.i = s.i", False),
+        ("r INTERSECT SELECT r.a FROM r", "r EXCEPT SELECT r.a FROM r", True),
+        ("r EXCEPT SELECT r.a FROM r", "r EXCEPT SELECT r.a FROM r", False),
+    ],
+)
+def test_another_join_changes_all_rows(store: LineageStore, old: str, new: str, changes: bool) -> None:
+    record(client_of(store), sql_document("j", f"INSERT INTO j (a) SELECT r.a FROM {old}", run="j1"))
+    body = impact_of(store, f"INSERT INTO j (a) SELECT r.a FROM {new}", program="j")
+    assert facts(body) == [("rows", "shop/j.*", "")] * changes
+
+
 def test_a_field_is_renamed_if_one_new_field_is_made_equally(store: LineageStore) -> None:
     renamed = impact_of(store, STAGE.replace("id, email", "id, mail", 1))
     assert facts(renamed) == [("renamed", "shop/stage.email", "mail")]
