@@ -10,7 +10,7 @@ from fll_hbase.model.hop_operations import copied_inputs
 from fll_hbase.model.operations import Operation, Transform
 
 _MASKS = (
-    r"(?:sha[-_]?(?:1|2|3|224|256|384|512)\w*|md[245]\w*|hmac\w*|xxhash\w*|murmur\w*|farm_fingerprint|hash\w*"
+    r"(?:sha[-_]?(?:1|2|3|224|256|384|512)\w*|md[245]\w*|hmac\w*|xxhash\w*|murmur\w*|farm_fingerprint|hash(?!tag)\w*"
     r"|standard_hash|ora_hash|blake[23]\w*|digest|mask\w*|redact\w*|tokeni[sz]e\w*|encrypt\w*|aes_encrypt"
     r"|anonymi[sz]e\w*|pseudonymi[sz]e\w*|obfuscate\w*)"
 )
@@ -20,7 +20,13 @@ _WRAPPERS = "(?:cast|try_cast|upper|lower|hex|to_hex|base64|to_base64|trim|subst
 """Functions of one value: masked if their first argument is."""
 
 _CALL = re.compile(rf"(?:[\w$]+\.)*(?:(?P<mask>{_MASKS})|{_WRAPPERS})\s*\(", re.IGNORECASE)
-_TEXT = re.compile(rf"{_MASKS}(?![\w(.])(?! (?:join|partition|key|map))(?!\s*\()", re.IGNORECASE)
+_TEXT = re.compile(
+    rf"{_MASKS}(?![^\s,:])(?!\s*\()(?! (?:join|partition|key|map|and|or|is|in|like|between)\b)[^|&*/%^<>=+]*",
+    re.IGNORECASE,
+)
+"""A text that begins with such a word. With an operator, it may be an expression of a column of that name."""
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _HEAD = re.compile(r"(?:[^:;|()]*: )?[A-Z_]+: ")
 """What an OpenLineage event puts before a description: an input and a subtype, `k: TRANSFORMATION: `."""
 
@@ -57,9 +63,8 @@ def _is_masked(part: str) -> bool:
         return True
     head = _HEAD.match(part)
     text = part[head.end() :] if head else part
-    if _TEXT.match(text):
-        return "||" not in text and " + " not in text
-    return _is_masking_call(text)
+    # Text in quotes may contain parentheses and commas.
+    return _TEXT.fullmatch(text) is not None or _is_masking_call(_QUOTED.sub("_", text))
 
 
 def _is_masking_call(text: str) -> bool:

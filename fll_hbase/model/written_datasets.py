@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeAlias
 
 from fll_hbase.model import checksum, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -27,9 +26,6 @@ from fll_hbase.model.operations import (
 
 SAME_ROWS = frozenset({"dbt view", "dbt table", "dbt materialized_view"})
 """First lines of descriptions of Writes that store the same rows in another way."""
-
-IsVisible: TypeAlias = Callable[[str], bool]
-"""Whether the reader of an answer may see the datasets of a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +66,15 @@ def written_datasets(
     operations: Sequence[Operation],
     field_map: FieldMap,
     *,
-    is_visible: IsVisible,
     former_names: Mapping[DatasetField, str] = MappingProxyType({}),
 ) -> dict[Dataset, WrittenDataset]:
     """Return what the operations of a content write, by dataset.
 
     Names of operations have no effect, nor do operations that only pass a field on, so that a CTE or another
-    order of columns is no change. All fields of datasets that are not visible count as the same field, and a
-    source field with a former name counts as the field of this name. The work grows with the operations and
-    their inputs.
+    order of columns is no change. All fields of hidden datasets count as the same field, and a source field
+    with a former name counts as the field of this name. The work grows with the operations and their inputs.
     """
-    ways = _Ways(is_visible, former_names)
+    ways = _Ways(former_names)
     parts: dict[Dataset, _Parts] = {}
     for operation in topology.sort_operations(tuple(declare_missing_outputs(operations).values())):
         if not isinstance(operation, Write):
@@ -104,8 +98,7 @@ def written_datasets(
 class _Ways:
     """The ways of the outputs of operations, which are added after their origins."""
 
-    def __init__(self, is_visible: IsVisible, former_names: Mapping[DatasetField, str]) -> None:
-        self._is_visible = is_visible
+    def __init__(self, former_names: Mapping[DatasetField, str]) -> None:
         self._former_names = former_names
         self._outputs: dict[tuple[str, str], Way] = {}
 
@@ -140,10 +133,10 @@ class _Ways:
         return Way(_digest(text, sorted(inputs)), text)
 
     def _add_read(self, read: Read) -> None:
-        visible = not is_hidden_operation(read.name) and self._is_visible(read.source.namespace)
+        hidden = is_hidden_operation(read.name)
         for output in outputs_of(read):
             name = self._former_names.get(DatasetField(read.source, output.name), output.name)
-            digest = _digest("read", read.source, name) if visible else _digest(HIDDEN)
+            digest = _digest(HIDDEN) if hidden else _digest("read", read.source, name)
             self._outputs[read.name, output.name] = Way(digest, "", output.type)
 
     def _input_digest(self, item: InputField) -> str:

@@ -254,6 +254,14 @@ class LineageStore:
         """Return contents by checksum. Raises ContentMissing for one that was deleted meanwhile."""
         return self._contents.contents(checksums)
 
+    def stored_checksums(self, runs: Collection[RunKey]) -> dict[RunKey, str]:
+        """Return the checksums under which `contents` finds the contents of runs, without unrecorded runs.
+
+        Pages of runs have others for readers to whom a part of a content is hidden.
+        """
+        listed = self.components.events.run_details(list(runs))
+        return {key: details.committed.checksum for key, details in listed.items()}
+
     @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, in its order.

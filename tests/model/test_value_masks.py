@@ -31,6 +31,8 @@ def transform(description: str, name: str = "t", column: str = "uid") -> Transfo
         "IDENTITY, masked",
         "uid: TRANSFORMATION: sha2; k: TRANSFORMATION: md5",
         "md5(a) | md5(b)",
+        "sha2(concat(uid, '('), 256)",
+        "sha-256 of UID, salted",
     ],
 )
 def test_a_masking_operation_counts(description: str) -> None:
@@ -53,6 +55,14 @@ def test_a_masking_operation_counts(description: str) -> None:
         "sha2(uid",
         "upper(" * 40 + "md5(uid)" + ")" * 40,
         "COPY",
+        "sha2(uid || '(', 256) || concat(uid, ')')",
+        "mask & uid",
+        "digest * uid",
+        "hash AND uid",
+        "hash = uid",
+        "mask-uid",
+        "hashtags(uid)",
+        "hashtag of UID",
         "md5(uid) " + "x" * 20_000,
     ],
 )

@@ -7,23 +7,27 @@ import hashlib
 import hmac
 import json
 import time
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from fll_hbase.runtime.config import without_credentials
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.runtime.release import VERSION
 from fll_hbase.runtime.retry import RetryPolicy
+from fll_hbase.runtime.threads import call_bounded
 
-STEP_SECONDS = 10.0
-"""Maximum time to connect, and between two parts of an answer."""
+ANSWER_SECONDS = 10.0
+"""Maximum time from the begin of a request to its status, whatever the receiver sends before."""
 
 RETRY = RetryPolicy(attempts_max=5, timeout_seconds=60.0, wait_first_seconds=0.5)
 SECRET_BYTES_MIN = 16
 _SECRET_PREFIX = "whsec_"  # noqa: S105  (the prefix of the standard, not a secret)
 _AGAIN = frozenset({408, 425, 429})
+_SHOWN_MAX = 200
 
 
 class Webhook:
@@ -33,9 +37,17 @@ class Webhook:
     used.
     """
 
-    def __init__(self, url: str, secret: str, *, retry: RetryPolicy = RETRY) -> None:
+    def __init__(
+        self,
+        url: str,
+        secret: str,
+        *,
+        retry: RetryPolicy = RETRY,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self._url, self._key, self._retry = _checked_url(url), _key(secret), retry
-        self._shown = without_credentials(url)
+        self._answer_seconds = answer_seconds
+        self._shown = without_credentials(url)[:_SHOWN_MAX]
         self._session = requests.Session()
 
     def send(self, event: Json) -> None:
@@ -64,23 +76,30 @@ class Webhook:
             "Webhook-Signature": signature(self._key, event_id, seconds, body),
         }
         try:
-            # Redirects are not followed: only the configured address receives names. The body of the answer
-            # is not read.
-            with self._session.post(
-                self._url,
-                data=body,
-                headers=headers,
-                timeout=STEP_SECONDS,
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                status = response.status_code
-        except requests.RequestException as error:
+            # The timeout of a socket ends no answer that comes byte by byte.
+            status = call_bounded(lambda: self._post(body, headers), self._answer_seconds)
+        except TimeoutError as error:
+            raise _NotNow(f"{self._shown} does not answer in {self._answer_seconds:g} s") from error
+        except (requests.RequestException, HTTPError) as error:
             raise _NotNow(f"{self._shown} cannot be reached ({type(error).__name__})") from error
         if 200 <= status < 300:
             return
         text = f"{self._shown} answers {status}"
         raise _NotNow(text) if status >= 500 or status in _AGAIN else NotDelivered(text)
+
+    def _post(self, body: bytes, headers: Mapping[str, str]) -> int:
+        """Return the status of one request."""
+        # Redirects are not followed: only the configured address receives names. The body of the answer is
+        # not read.
+        with self._session.post(
+            self._url,
+            data=body,
+            headers=headers,
+            timeout=self._answer_seconds,
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            return response.status_code
 
 
 class NotDelivered(LineageError):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -192,12 +194,18 @@ class Impact(Windowed, Posted[ImpactAnswer]):
         window = self.window(now_ms)
         request = self.request_body()
         reader = document_reader(store)
-        proposal = read_proposal(request.documents, reader, namespace=request.namespace, now_ms=now_ms)
+        proposal = read_proposal(
+            request.documents,
+            reader,
+            namespace=request.namespace,
+            now_ms=now_ms,
+            may_read=store.may_read,
+        )
         comparison = compare_programs(store, proposal, window)
         downstream = DownstreamReader(store, window, level=self.level, in_change=proposal.programs.keys())
         changes = [
             *_single_changes(store, request, downstream),
-            *(_change(item, downstream) for item in comparison.changes),
+            *_program_changes(comparison.changes, downstream),
         ]
         limits = tuple(sorted(comparison.truncated_by | downstream.truncated_by))
         body = ImpactAnswer(
@@ -302,8 +310,24 @@ def _single_changes(
 _KINDS: Mapping[str, KindWord] = {"drop": "removed", "rename": "renamed", "type": "retyped"}
 
 
-def _change(item: FoundChange, downstream: DownstreamReader) -> Change:
-    """Return a change of a program, with what is downstream of it unless the field is new."""
+def _program_changes(items: Sequence[FoundChange], downstream: DownstreamReader) -> Iterator[Change]:
+    """Yield the changes of programs, each with what is downstream of it unless the field is new."""
+    inputs = Inputs()
+    for item in items:
+        inputs.add(item.old_map, item.change.field)
+        inputs.add(item.new_map, _new_field(item))
+    for item in items:
+        yield _change(item, inputs, downstream)
+
+
+def _new_field(item: FoundChange) -> DatasetField:
+    """Return a changed field under its new name."""
+    field = item.change.field
+    return field._replace(name=item.change.to or field.name)
+
+
+def _change(item: FoundChange, inputs: Inputs, downstream: DownstreamReader) -> Change:
+    """Return a change of a program."""
     change = item.change
     is_added = change.kind is ChangeKind.ADDED
     return Change(
@@ -311,28 +335,58 @@ def _change(item: FoundChange, downstream: DownstreamReader) -> Change:
         field=field_name(change.field),
         to=change.to,
         program=ProgramName(**name_json.program(item.run)),
-        old=_derivation(change.old, item.old_map, change.field),
-        new=_derivation(change.new, item.new_map, change.field._replace(name=change.to or change.field.name)),
+        old=_derivation(change.old, inputs.first(item.old_map, change.field)),
+        new=_derivation(change.new, inputs.first(item.new_map, _new_field(item))),
         downstream=None if is_added else downstream.read(change.field),
     )
 
 
-def _derivation(way: Way | None, field_map: FieldMap | None, field: DatasetField) -> Derivation | None:
-    """Return how a field is made, with its first inputs; for a whole dataset, those that decide its rows."""
-    if way is None or field_map is None:
+def _derivation(way: Way | None, inputs: Sequence[DatasetField] | None) -> Derivation | None:
+    """Return how a field is made, with its first inputs; None if the way or the inputs are missing."""
+    if way is None or inputs is None:
         return None
-    is_whole = field.name == WHOLE_DATASET
-    names = None if is_whole else {field.name}
-    inputs = {
-        DatasetField(edge.source, edge.source_field)
-        for edge in edges_into(field_map, field.dataset, names=names)
-        if edge.source is not None
-        and edge.source_field is not None
-        and not is_hidden(edge.source)
-        and edge.destination_field == (None if is_whole else field.name)
+    return Derivation(text=without_labels(way.text), inputs=tuple(map(field_name, inputs)), type=way.type)
+
+
+class Inputs:
+    """The first inputs of changed fields; for a whole dataset, the fields that decide its rows.
+
+    Fields are added before they are read, because all fields of one dataset and field map are read together.
+    """
+
+    def __init__(self) -> None:
+        self._maps: dict[tuple[int, Dataset], tuple[FieldMap, set[str]]] = {}
+        self._listed: dict[tuple[int, Dataset], dict[str, list[DatasetField]]] = {}
+
+    def add(self, field_map: FieldMap | None, field: DatasetField) -> None:
+        """Add a field that a field map writes."""
+        if field_map is not None:
+            # The entry keeps the map alive, so that no other map gets its id.
+            self._maps.setdefault((id(field_map), field.dataset), (field_map, set()))[1].add(field.name)
+
+    def first(self, field_map: FieldMap | None, field: DatasetField) -> Sequence[DatasetField] | None:
+        """Return at most INPUTS_MAX visible inputs of a field that was added; None without a field map."""
+        if field_map is None:
+            return None
+        key = id(field_map), field.dataset
+        if key not in self._listed:
+            self._listed[key] = _first_inputs(field_map, field.dataset, self._maps[key][1])
+        return self._listed[key].get(field.name, ())
+
+
+def _first_inputs(
+    field_map: FieldMap, dataset: Dataset, names: Collection[str]
+) -> dict[str, list[DatasetField]]:
+    """Return the first INPUTS_MAX visible inputs of fields of a dataset, `*` for the dataset as a whole."""
+    edges = (
+        (edge.destination_field or WHOLE_DATASET, DatasetField(edge.source, edge.source_field))
+        for edge in edges_into(field_map, dataset, names=names)
+        if edge.source is not None and edge.source_field is not None and not is_hidden(edge.source)
+    )
+    return {
+        name: sorted({field for _, field in listed})[:INPUTS_MAX]
+        for name, listed in groupby(edges, key=itemgetter(0))
     }
-    listed = tuple(field_name(item) for item in sorted(inputs)[:INPUTS_MAX])
-    return Derivation(text=without_labels(way.text), inputs=listed, type=way.type)
 
 
 def _programs(comparison: Comparison) -> tuple[ComparedProgram, ...]:

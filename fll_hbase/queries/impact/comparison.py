@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from fll_hbase.model.content_changes import UNWRITTEN, Change, ChangeKind, find_changes
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.masking import is_hidden
 from fll_hbase.model.runs import ProgramId, ProgramRun, RunKey, run_key
 from fll_hbase.model.window import Window
 from fll_hbase.model.written_datasets import WrittenDataset, written_datasets
@@ -19,7 +20,7 @@ from fll_hbase.queries.impact.proposed_programs import Proposal, ProposedProgram
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, NotFound
 from fll_hbase.sources.sql.names.column_names import canonical_type
-from fll_hbase.sources.sql.script.source_text import sql_literals
+from fll_hbase.sources.sql.script.source_text import sql_literals, sql_row_words
 from fll_hbase.store.query_parameters import RunsQuery
 from fll_hbase.store.read.content_programs import LastContent
 
@@ -122,13 +123,9 @@ class _Comparer:
         if not recorded:
             self.result.programs.append(ProgramResult(program.run, "unrecorded"))
             return
-        written = written_datasets(
-            program.info.operations,
-            program.info.field_map,
-            is_visible=self._store.may_read,
-            former_names=self._former_names,
-        )
-        new = {dataset: (item, program.info.field_map) for dataset, item in written.items()}
+        info = program.info
+        written = written_datasets(info.operations, info.field_map, former_names=self._former_names)
+        new = {dataset: (item, info.field_map) for dataset, item in written.items()}
         last = min(recorded.values(), key=_newest_first)
         last_written, last_map = self._written(last.checksum)
         old = {
@@ -141,20 +138,34 @@ class _Comparer:
         changes_before = len(self.result.changes)
         for dataset in sorted(old.keys() | new.keys()):
             self._compare_dataset(dataset, last.run, old.get(dataset), new.get(dataset))
+        if self._row_words_differ(program.run, last.run):
+            same_rows = set(in_both) - {
+                item.change.field.dataset
+                for item in self.result.changes[changes_before:]
+                if item.change.kind is ChangeKind.ROWS
+            }
+            self.result.changes += (
+                _whole(ChangeKind.ROWS, dataset, last.run) for dataset in sorted(same_rows)
+            )
         has_changes = len(self.result.changes) > changes_before
         literals_differ = self._literals_differ(program.run, last.run, has_changes=has_changes)
         if literals_differ:
-            self.result.changes += (
-                FoundChange(
-                    Change(ChangeKind.LITERALS, DatasetField(dataset, WHOLE_DATASET)), last.run, None, None
-                )
-                for dataset in in_both
-            )
-        is_partial = any(item.is_partial for item, _ in (*old.values(), *new.values()))
-        status: ProgramStatus = "unknown" if is_partial else "compared"
+            self.result.changes += (_whole(ChangeKind.LITERALS, dataset, last.run) for dataset in in_both)
+        compared = (*old.values(), *new.values())
+        is_unknown = any(item.is_partial or _has_hidden(field_map) for item, field_map in compared)
+        status: ProgramStatus = "unknown" if is_unknown else "compared"
         count = len(self.result.changes) - changes_before
         result = ProgramResult(program.run, status, count, last.run, has_literals=literals_differ is not None)
         self.result.programs.append(result)
+
+    def _row_words_differ(self, new: ProgramRun, last: ProgramRun) -> bool:
+        """Return whether the SQL of two runs, if it is known, has other outer joins or set operations."""
+        new_sql, old_sql = _sql_of(new.details), self._last_sql(last)
+        return bool(new_sql and old_sql) and sql_row_words(old_sql) != sql_row_words(new_sql)
+
+    def _last_sql(self, last: ProgramRun) -> str:
+        """Return the SQL of a last run, or "" if it is unknown."""
+        return _sql_of(self._details.get(run_key(last.run, last.namespace), ""))
 
     def _literals_differ(self, new: ProgramRun, last: ProgramRun, *, has_changes: bool) -> bool | None:
         """Return whether the literals of the SQL of two runs differ, None if the SQL of the last is unknown.
@@ -165,7 +176,7 @@ class _Comparer:
         new_sql = _sql_of(new.details)
         if not new_sql:
             return False
-        old_sql = _sql_of(self._details.get(run_key(last.run, last.namespace), ""))
+        old_sql = self._last_sql(last)
         if not old_sql:
             return None
         old_literals, new_literals = sql_literals(old_sql), sql_literals(new_sql)
@@ -219,7 +230,7 @@ class _Comparer:
     def _read_written(self, checksum: str) -> tuple[Mapping[Dataset, WrittenDataset], FieldMap]:
         """Return what a stored content writes, and its field map."""
         content = self._store.contents([checksum])[checksum]
-        written = written_datasets(content.operations, content.field_map, is_visible=self._store.may_read)
+        written = written_datasets(content.operations, content.field_map)
         return written, content.field_map
 
 
@@ -242,12 +253,13 @@ def _recorded(
         truncated_by.add(f"searches_max={SEARCHES_MAX}")
     for program_id in missing[:SEARCHES_MAX]:
         query = RunsQuery(program_id.namespace, window, program=program_id.program)
-        for content in _runs(store, query, _PAGE_RUNS, truncated_by):
-            if content.run.program_id == program_id:
-                written = store.contents([content.checksum])[content.checksum].field_map.destinations
-                recorded[program_id] = {name: content._replace(name=name) for name in written}
-                break
-    return recorded
+        runs = _runs(store, query, _PAGE_RUNS, truncated_by)
+        newest = next((content for content in runs if content.run.program_id == program_id), None)
+        for content in _with_stored_checksums(store, [newest] if newest else []):
+            written = store.contents([content.checksum])[content.checksum].field_map.destinations
+            visible = (name for name in written if not is_hidden(name))
+            recorded[program_id] = {name: content._replace(name=name) for name in visible}
+    return {program_id: contents for program_id, contents in recorded.items() if contents}
 
 
 def _other_programs(
@@ -259,7 +271,22 @@ def _other_programs(
     for content in _runs(store, RunsQuery(namespace, window), PROJECT_RUNS_MAX, truncated_by):
         if content.run.application == project and content.run.type == "DBT":
             last.setdefault(content.run.program_id, content)
-    return last, bool(truncated_by)
+    stored = _with_stored_checksums(store, list(last.values()))
+    return {content.run.program_id: content for content in stored}, bool(truncated_by)
+
+
+def _with_stored_checksums(store: LineageStore, contents: Sequence[LastContent]) -> Iterator[LastContent]:
+    """Yield the contents of listed runs with the checksums by which they are read, without deleted runs."""
+    keys = [run_key(content.run.run, content.run.namespace) for content in contents]
+    checksums = store.stored_checksums(keys)
+    for key, content in zip(keys, contents, strict=True):
+        if key in checksums:
+            yield content._replace(checksum=checksums[key])
+
+
+def _has_hidden(field_map: FieldMap) -> bool:
+    """Return whether a content reads a dataset that is hidden, so that not all of it can be compared."""
+    return any(map(is_hidden, field_map.sources))
 
 
 def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[str]) -> Iterator[LastContent]:
@@ -273,6 +300,11 @@ def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[s
             yield LastContent(item.run, item.checksum, Dataset("", ""))
     if page.next_after:
         truncated_by.add(f"runs_searched_max={limit}")
+
+
+def _whole(kind: ChangeKind, dataset: Dataset, run: ProgramRun) -> FoundChange:
+    """Return a change of a whole dataset that the SQL shows, and the operations do not."""
+    return FoundChange(Change(kind, DatasetField(dataset, WHOLE_DATASET)), run, None, None)
 
 
 def _sql_of(details: str) -> str:

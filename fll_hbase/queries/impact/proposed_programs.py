@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import detect
-from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
+from fll_hbase.model.masking import mask_operations
 from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import FieldError, InputError, UnreadableDocument
 from fll_hbase.sources.validation import child_path
@@ -35,9 +36,11 @@ class ProposedProgram:
 class Proposal:
     """The programs of a change, types of fields from its metadata, and warnings of its documents.
 
+    Names of namespaces that `may_read` refuses are hidden as in recorded contents, to compare both.
     `projects` are dbt projects as (namespace, project), with the unique ids of all nodes of the manifest.
     """
 
+    may_read: Callable[[str], bool]
     programs: dict[ProgramId, ProposedProgram] = field(default_factory=dict)
     types: dict[DatasetField, str] = field(default_factory=dict)
     projects: dict[tuple[str, str], set[str]] = field(default_factory=dict)
@@ -57,7 +60,7 @@ class Proposal:
             name = run.run.program_id
             if name in self.programs:
                 errors.append(FieldError("", f"describes {name} again"))
-            self.programs[name] = ProposedProgram(run.run, run.info)
+            self.programs[name] = ProposedProgram(run.run, self._visible(run.info))
         if errors:
             raise UnreadableDocument(errors)
         for metadata in document.metadata:
@@ -68,16 +71,27 @@ class Proposal:
             FieldError(_within(path, item.path), item.detail, item.count) for item in document.warnings
         )
 
+    def _visible(self, info: FieldLineageInfo) -> FieldLineageInfo:
+        """Return a lineage without hidden names."""
+        if all(self.may_read(dataset.namespace) for dataset in (*info.sources, *info.destinations)):
+            return info
+        return build_lineage_lenient(mask_operations(info.operations, self.may_read))
+
 
 def read_proposal(
-    documents: Sequence[Mapping[str, Any]], reader: DocumentReader, *, namespace: str, now_ms: int
+    documents: Sequence[Mapping[str, Any]],
+    reader: DocumentReader,
+    *,
+    namespace: str,
+    now_ms: int,
+    may_read: Callable[[str], bool],
 ) -> Proposal:
     """Read the documents of a change as recording would read them, and store nothing.
 
     Run results of dbt are ignored: the manifest has the SQL of all models. Raises UnreadableDocument with the
     errors of all documents, whose paths begin with `documents.<number>`.
     """
-    proposal = Proposal()
+    proposal = Proposal(may_read)
     errors: list[FieldError] = []
     for number, document in enumerate(documents):
         path = f"documents.{number}"

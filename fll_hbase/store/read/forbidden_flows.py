@@ -161,7 +161,11 @@ class FlowReader(Reader):
             edge._replace(checksums=edge.checksums[:EDGE_CONTENTS_MAX]) for edge in collected.edges.values()
         ]
         ways = self._hops.hops(edges, collected.truncated_by)
-        computed = [edge for edge in edges if edge.direct and not _is_copied(ways.get(edge[:2], ()))]
+        computed = [
+            collected.edges[edge.source, edge.destination]
+            for edge in edges
+            if edge.direct and not _is_copied(ways.get(edge[:2], ()))
+        ]
         masked = set(
             deadline.until_over(self._masked(computed[:HOPS_MAX]), truncated_by=collected.truncated_by)
         )
@@ -174,7 +178,9 @@ class FlowReader(Reader):
         """Yield the ends of direct edges of which all contents mask the value. Raises DeadlineExceeded."""
         datasets = {end.dataset for edge in edges for end in edge[:2]}
         aliases = self._catalogue.aliases(datasets)
-        self._unmasked_graph.load(checksum for edge in edges for checksum in edge.checksums)
+        self._unmasked_graph.load(
+            checksum for edge in edges for checksum in edge.checksums[:EDGE_CONTENTS_MAX]
+        )
         for edge in edges:
             sources, ends = (
                 {DatasetField(name, end.name) for name in (end.dataset, *aliases.get(end.dataset, ()))}

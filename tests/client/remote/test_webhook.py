@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
+from time import sleep
 from typing import Any
 
 import pytest
@@ -75,6 +76,28 @@ def test_what_is_not_accepted_is_an_error(status: int, attempts: int) -> None:
             Webhook(url, SECRET, retry=FAST).send(EVENT)
         assert len(requests) == attempts
     assert "key=1" not in str(raised.value)
+
+
+@pytest.mark.parametrize("part", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
+def test_an_answer_without_end_is_an_error(part: bytes) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            for _ in range(60):
+                self.wfile.write(part)
+                sleep(0.01)
+
+    server = HttpServer(("127.0.0.1", 0), Handler)
+    url = f"http://127.0.0.1:{server.server_port}/"
+    once = RetryPolicy(attempts_max=1)
+    with in_thread(server), pytest.raises(NotDelivered, match=r"does not answer in 0.2 s"):
+        Webhook(url, SECRET, retry=once, answer_seconds=0.2).send(EVENT)
+
+
+@pytest.mark.parametrize("host", ["a..b", f"{'a' * 70}.example"])
+def test_a_host_without_a_valid_name_is_an_error(host: str) -> None:
+    with pytest.raises(NotDelivered, match="cannot be reached") as raised:
+        Webhook(f"http://{host}/?{'q' * 1000}", SECRET, retry=FAST).send(EVENT)
+    assert len(str(raised.value)) < 300
 
 
 def test_nobody_listening_is_an_error() -> None:

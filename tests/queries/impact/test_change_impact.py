@@ -12,12 +12,16 @@ from fll_hbase.client.local.local_client import LocalClient
 from fll_hbase.ingest.document_batches import batch_documents
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.model.access import Grant, Principal, Role
-from fll_hbase.queries.impact.change_impact import ImpactAnswer
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.lineage import build_lineage
+from fll_hbase.model.operations import Field, InputField, Read, Write
+from fll_hbase.queries.impact.change_impact import ImpactAnswer, Inputs
 from fll_hbase.queries.impact.proposed_programs import DOCUMENTS_MAX
 from fll_hbase.runtime.errors import InvalidQuery, NotFound, UnreadableDocument
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rights.store_view import StoreView
 from fll_hbase.tables import open_table
+from tests.support.work import count_calls
 
 NOW_MS = 1_790_000_000_000
 STAGE = (
@@ -90,6 +94,22 @@ def test_changes_of_a_statement(
     assert facts(body) == expected
     (program,) = body.programs
     assert (program.status, program.last_run, program.changes) == ("compared", "s1", len(expected))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ("r JOIN s ON r.i = s.i", "r LEFT OUTER JOIN s ON r.i = s.i", True),
+        ("r LEFT JOIN s ON r.i = s.i", "r RIGHT JOIN s ON r.i = s.i", True),
+        ("r JOIN s ON r.i = s.i", "r INNER JOIN s ON r.i = s.i", False),
+        ("r INTERSECT SELECT r.a FROM r", "r EXCEPT SELECT r.a FROM r", True),
+        ("r EXCEPT SELECT r.a FROM r", "r EXCEPT SELECT r.a FROM r", False),
+    ],
+)
+def test_another_join_changes_all_rows(store: LineageStore, old: str, new: str, changes: bool) -> None:
+    record(client_of(store), sql_document("j", f"INSERT INTO j (a) SELECT r.a FROM {old}", run="j1"))
+    body = impact_of(store, f"INSERT INTO j (a) SELECT r.a FROM {new}", program="j")
+    assert facts(body) == [("rows", "shop/j.*", "")] * changes
 
 
 def test_a_field_is_renamed_if_one_new_field_is_made_equally(store: LineageStore) -> None:
@@ -279,3 +299,68 @@ def test_an_event_is_refused_with_its_path(store: LineageStore) -> None:
     with pytest.raises(UnreadableDocument, match="a run that has happened") as raised:
         client_of(store).impact(namespace="shop", documents=(event,))
     assert [item.path for item in raised.value.errors] == ["documents.0"]
+
+
+def copy_document(program: str, source: str, destination: str, *, run: str = "new") -> dict[str, Any]:
+    """Return the document of a run that copies the field x of one dataset, `namespace/name`, to another."""
+    (source_namespace, source_name), (namespace, name) = source.split("/"), destination.split("/")
+    head = {
+        "application": "etl",
+        "program": program,
+        "type": "x",
+        "run": run,
+        "startTime": NOW_MS - 3_600_000,
+    }
+    datasets = ({"namespace": source_namespace, "name": source_name}, {"namespace": namespace, "name": name})
+    copied = {"inputs": [{"origin": "r", "name": "x"}], "outputs": ["x"]}
+    operations = [
+        {"type": "READ", "name": "r", "source": datasets[0], "outputs": ["x"]},
+        {"type": "TRANSFORM", "name": "c", "description": "COPY", **copied},
+        {"type": "WRITE", "name": "w", "destination": datasets[1], "inputs": [{"origin": "c", "name": "x"}]},
+    ]
+    return {"run": head, "operations": operations}
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "expected"),
+    [
+        ("secret/from", "shop/taken", []),
+        # Which hidden dataset it reads cannot be compared.
+        ("secret/other", "shop/taken", []),
+        ("shop/raw", "shop/taken", [("derived", "shop/taken.x", "")]),
+        ("secret/from", "secret/taken", [("removed", "shop/taken.x", "")]),
+        ("secret/from", "shop/moved", [("removed", "shop/taken.x", ""), ("added", "shop/moved.x", "")]),
+    ],
+)
+def test_a_program_with_a_hidden_source_is_unknown(
+    store: LineageStore, source: str, destination: str, expected: list[tuple[str, str, str]]
+) -> None:
+    record(client_of(store), copy_document("take", "secret/from", "shop/taken", run="t1"))
+    view = StoreView(store, Principal("reader", (Grant(Role.READER, "shop"),)))
+    documents = (copy_document("take", source, destination),)
+    body = client_of(view).impact(namespace="shop", documents=documents).body
+    assert facts(body) == expected
+    (program,) = body.programs
+    assert (program.status, program.last_run) == ("unknown", "t1")
+    assert "secret" not in msgspec.json.encode(body).decode()
+
+
+def test_inputs_of_all_changed_fields_are_read_together(store: LineageStore) -> None:
+    def calls(count: int) -> int:
+        raw, fields = Dataset("shop", "raw"), tuple(Field(f"c{number}") for number in range(count))
+        inputs = tuple(InputField("r", field.name) for field in fields)
+        operations = (Read("r", "", raw, "", fields), Write("w", "", Dataset("shop", "wide"), "", inputs))
+        field_map = build_lineage(operations).field_map
+        changed = [DatasetField(Dataset("shop", "wide"), field.name) for field in fields]
+
+        def read() -> None:
+            listed = Inputs()
+            for field in changed:
+                listed.add(field_map, field)
+            assert [listed.first(field_map, field) for field in changed] == [
+                [DatasetField(raw, field.name)] for field in changed
+            ]
+
+        return count_calls(read)
+
+    assert calls(400) < 5 * calls(100)

@@ -16,7 +16,7 @@ from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.query_parameters import FlowQuery, ReachQuery
+from fll_hbase.store.query_parameters import EDGE_CONTENTS_MAX, FlowQuery, ReachQuery
 from fll_hbase.store.results import FlowReport
 from fll_hbase.tables import open_table
 from tests.support import reach_oracle
@@ -163,3 +163,21 @@ def test_limits_that_cut_the_report_are_named() -> None:
         report = store.flow_report(everything(replace(POLICY, into="*")))
     assert len(report.flows) == 2
     assert report.truncated_by == ("connections_max=2",)
+
+
+def test_masked_is_decided_by_more_contents_than_are_shown() -> None:
+    edge = Edge(chain_field(2), chain_field(3), True)
+    copied = MaskingRun("0", NOON_MS, (edge,))
+    # Each run has a content of its own, by its further edges.
+    masked = [
+        MaskingRun(
+            str(number),
+            NOON_MS + number,
+            (edge, *(Edge(chain_field(0), chain_field(4 + extra), True) for extra in range(number))),
+            masked=frozenset({0}),
+        )
+        for number in range(1, EDGE_CONTENTS_MAX + 2)
+    ]
+    with store_with([copied, *masked], [chain_field(2)]) as store:
+        (flow,) = store.flow_report(everything(POLICY)).flows
+    assert [hop.kind for hop in flow.hops] == ["computed"]

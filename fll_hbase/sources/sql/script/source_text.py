@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ _LITERALS = {
     *(_T.STRING, _T.NUMBER, _T.RAW_STRING, _T.NATIONAL_STRING, _T.UNICODE_STRING, _T.HEX_STRING),
     *(_T.BIT_STRING, _T.BYTE_STRING, _T.HEREDOC_STRING),
 }
+_JOIN_WORDS = {_T.LEFT, _T.RIGHT, _T.FULL, _T.SEMI, _T.ANTI, _T.NATURAL, _T.ASOF}
 _SET_QUANTIFIERS = {_T.DISTINCT, _T.ALL}
 # IN (1, 2) and IN (1, 2, 3) are the same job.
 _LIST_OF_LITERALS = re.compile(r"(\b[Ii][Nn] ?)\(\?(?:, ?\?)+\)")
@@ -233,3 +235,21 @@ def sql_literals(sql: str) -> tuple[str, ...]:
     except SqlglotError:
         return tuple(sql.split())
     return tuple(token.text for token in tokens if token.token_type in _LITERALS)
+
+
+def sql_row_words(sql: str) -> Counter[str]:
+    """Return how often SQL of any dialect has each kind of outer join, and EXCEPT and INTERSECT.
+
+    They decide which rows a query has, and lineage has the same fields for each of them. SQL without valid
+    tokens has none.
+    """
+    try:
+        kinds = [token.token_type for token in Dialect.get_or_raise("").tokenize(sql)]
+    except SqlglotError:
+        return Counter()
+    words = Counter(kind.name for kind in kinds if kind in (_T.EXCEPT, _T.INTERSECT))
+    for number, kind in enumerate(kinds):
+        if kind is _T.JOIN:
+            # Such as LEFT OUTER JOIN, NATURAL LEFT JOIN and LEFT ANTI JOIN.
+            words.update(word.name for word in kinds[max(number - 3, 0) : number] if word in _JOIN_WORDS)
+    return words
