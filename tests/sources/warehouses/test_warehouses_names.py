@@ -9,7 +9,7 @@ import pytest
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import IncomingEvent, decode_lineage
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.sources import sql
 from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.name_rules import NameRules
@@ -74,3 +74,20 @@ def test_a_table_has_one_name(source: str, namespace: str, name: str) -> None:
     if "://" not in namespace:
         urn = f"urn:li:dataset:(urn:li:dataPlatform:{namespace},{name},PROD)"
         assert urns.parse_dataset(urn) == run.info.destinations[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("success", State.COMPLETE),
+        ("fail", State.FAIL),
+        ("incident", State.FAIL),
+        ("FAILED_WITH_ERROR", State.FAIL),
+        ("FAILED_WITH_INCIDENT", State.FAIL),
+        ("RUNNING", State.RUNNING),
+    ],
+)
+def test_states_of_the_view_and_of_the_table_function(status: str, state: State) -> None:
+    row = WRITTEN["snowflake"] | {"EXECUTION_STATUS": status}
+    (run,) = golden_rows.read("snowflake", [row], "snowflake").runs
+    assert run.run.state == state
