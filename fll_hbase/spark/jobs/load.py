@@ -52,9 +52,8 @@ def load(
     file_lines = (_ROWS if rows else _DOCUMENTS)[form](spark, paths)
     lines = row_frames.to_documents(file_lines, rows) if rows else file_lines
     if input_files.is_read(spark, lines, rejects):
-        raise ConfigurationError(
-            f"{rejects!r} is in a directory that the load reads; use another one for rejected lines"
-        )
+        detail = "is in a directory that the load reads; use another one for rejected lines"
+        raise ConfigurationError(f"{rejects!r} {detail}")
     directory = claim(spark, rejects, Owner(REJECTS, "load"))
     # Opened only now: this creates a SQLite store, and a refused load leaves none.
     open_store(target.settings).close()
@@ -63,9 +62,8 @@ def load(
     bytes_max = target.settings.document_bytes_max
     documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
     if line_frames.is_plain(lines, bytes_max=bytes_max):
-        outcomes = ingest_lines(
-            line_frames.spread(documents, partitions=partitions), target, counts_faults=True
-        )
+        spread = line_frames.spread(documents, partitions=partitions)
+        outcomes = ingest_lines(spread, target, counts_faults=True)
     else:
         runs = line_frames.group_by_run(documents, partitions=partitions)
         recorded = ingest_lines(runs, target, counts_faults=True)

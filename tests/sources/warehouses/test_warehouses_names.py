@@ -9,7 +9,8 @@ import pytest
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import IncomingEvent, decode_lineage
-from fll_hbase.model.runs import RecordedRun, State
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import sql
 from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.name_rules import NameRules
@@ -90,4 +91,11 @@ def test_a_table_has_one_name(source: str, namespace: str, name: str) -> None:
 def test_states_of_the_view_and_of_the_table_function(status: str, state: State) -> None:
     row = WRITTEN["snowflake"] | {"EXECUTION_STATUS": status}
     (run,) = golden_rows.read("snowflake", [row], "snowflake").runs
+    assert isinstance(run.run, ProgramRun)
     assert run.run.state == state
+
+
+@pytest.mark.parametrize("row", [{}, {"QUERY_ID": "s"}, {"statement_id": "s"}, {"job_id": "j"}])
+def test_rows_of_other_systems_are_no_events_of_trino(row: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableDocument, match=r"ioMetadata: missing"):
+        golden_rows.read("trino", [row], "trino")
