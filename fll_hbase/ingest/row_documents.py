@@ -75,7 +75,7 @@ class _Group:
 
 
 class _Groups:
-    """Splits rows into groups of one run each; without `columns`, each row is a group."""
+    """Splits rows into groups of one run each. Without `columns`, each row is a group."""
 
     def __init__(self, columns: tuple[str, ...], bytes_max: int) -> None:
         self._columns = columns
@@ -194,7 +194,7 @@ def _read_csv(stream: BinaryIO, *, delimiter: str, bytes_max: int) -> Iterator[I
                 yield InputLine(number, msgspec.json.encode(row))
             number = lines.line_num + 1
     except (csv.Error, UnicodeDecodeError, *GZIP_ERRORS) as error:
-        detail = f"not CSV in UTF-8: {error}; this line and all later lines were not read"
+        detail = f"not CSV in UTF-8: {error}. This line and all later lines were not read"
         yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
 
 
@@ -227,7 +227,7 @@ def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
                 number += 1
     # Values that Python cannot represent raise ValueError or OverflowError.
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        detail = f"not Parquet: {error}; this row and all later rows were not read"
+        detail = f"not Parquet: {error}. This row and all later rows were not read"
         yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
 
 
