@@ -99,3 +99,11 @@ def test_states_of_the_view_and_of_the_table_function(status: str, state: State)
 def test_rows_of_other_systems_are_no_events_of_trino(row: dict[str, Any]) -> None:
     with pytest.raises(UnreadableDocument, match=r"ioMetadata: missing"):
         golden_rows.read("trino", [row], "trino")
+
+
+@pytest.mark.parametrize("status", ["FAILED", "failed"])
+def test_a_failed_statement_of_databricks_is_not_complete(status: str) -> None:
+    row = WRITTEN["databricks"] | {"execution_status": status}
+    (run,) = golden_rows.read("databricks", [row], "databricks").runs
+    assert isinstance(run.run, ProgramRun)
+    assert run.run.state == State.FAIL
