@@ -172,12 +172,12 @@ def _number_to_text(number: float) -> str:
 
 
 def path_dataset(path: str, namespace: str) -> Dataset:
-    """Return a path as OpenLineage names it: `s3://bucket/a` is `a` in `s3://bucket`.
+    """Return a path as OpenLineage names it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
     A path without a scheme is in `namespace`. Snowflake writes `gcs` for Google's scheme `gs`.
     """
     match = _PATH.fullmatch(re.sub("^gcs://", "gs://", path))
-    return Dataset(match[1], match[2] or "/") if match else Dataset(namespace, path)
+    return Dataset(match[1], match[2].rstrip("/") or "/") if match else Dataset(namespace, path)
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:

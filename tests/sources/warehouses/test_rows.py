@@ -83,6 +83,7 @@ def test_a_number_is_a_text_and_a_list_is_not() -> None:
     [
         ("s3://lake/a/b", ("s3://lake", "a/b")),
         ("gcs://lake/a/b", ("gs://lake", "a/b")),
+        ("s3://lake/a/", ("s3://lake", "a")),
         ("abfss://c@h.net/a", ("abfss://c@h.net", "a")),
         ("gs://lake", ("gs://lake", "/")),
         ("/Volumes/a", ("n", "/Volumes/a")),
