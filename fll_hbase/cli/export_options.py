@@ -105,8 +105,8 @@ def _check(given: list[str], values: dict[str, Any]) -> None:
     if given and (values["file_run"] or values["dbt_target"] or values["row_format"]):
         detail = "cannot be combined with --sql, --pipeline or --dbt, nor with rows of a warehouse."
         faults.append(f"--{given[0]} {detail}")
-    if given not in ([], [MARQUEZ]) and not values["namespace"]:
-        faults.append(f"--{given[-1]} needs --namespace, the namespace of the jobs.")
+    if given and MARQUEZ not in given and not values["namespace"]:
+        faults.append(f"--{given[0]} needs --namespace, the namespace of the jobs.")
     if values["service"] and given != [OPENMETADATA]:
         faults.append("--service needs --openmetadata.")
     faults += [

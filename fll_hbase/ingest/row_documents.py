@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -18,6 +19,8 @@ from fll_hbase.runtime.errors import ConfigurationError, FieldError, LineageErro
 PARQUET_MAGIC = b"PAR1"
 PARQUET_ROWS = 500
 """Rows of Parquet that are in memory at a time."""
+NULL_TEXTS = ("", r"\N", "null", "NULL")
+"""Texts of a null in CSV: Snowflake writes `\\N`, and downloads of Databricks have `null`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class _Group:
 
 
 class _Groups:
-    """Splits rows into groups of one run each; without `columns`, each row is a group."""
+    """Splits rows into groups of one run each. Without `columns`, each row is a group."""
 
     def __init__(self, columns: tuple[str, ...], bytes_max: int) -> None:
         self._columns = columns
@@ -167,27 +170,40 @@ def _read_rows(file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLi
 
 
 def _read_csv(stream: BinaryIO, *, delimiter: str, bytes_max: int) -> Iterator[InputLine]:
-    """Yield the rows of CSV with a header line, gzipped or not; empty values are left out."""
+    """Yield the rows of CSV with a header line, gzipped or not; nulls are left out."""
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     # The limit of the library is for all readers of the process; columns of JSON exceed its default.
     csv.field_size_limit(bytes_max)
-    lines = csv.reader(io.TextIOWrapper(body, "utf-8-sig", newline=""), delimiter=delimiter, strict=True)
+    text = io.TextIOWrapper(body, "utf-8-sig", newline="")
+    lines = csv.reader(_bounded_lines(text, bytes_max), delimiter=delimiter, strict=True)
     number = 1
     try:
         header = next(lines, [])
+        if repeated := sorted(name for name, count in Counter(header).items() if count > 1):
+            raise csv.Error(f"the header has {', '.join(map(repr, repeated))} more than once")
         number = lines.line_num + 1
         for values in lines:
             if values and len(values) != len(header):
                 detail = f"has {len(values)} values, but the header has {len(header)}"
                 yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
             elif values:
-                row = {name: value for name, value in zip(header, values, strict=True) if value}
+                row = {
+                    name: value for name, value in zip(header, values, strict=True) if value not in NULL_TEXTS
+                }
                 yield InputLine(number, msgspec.json.encode(row))
             number = lines.line_num + 1
     except (csv.Error, UnicodeDecodeError, *GZIP_ERRORS) as error:
-        detail = f"not CSV in UTF-8: {error}; this line and all later lines were not read"
+        detail = f"not CSV in UTF-8: {error}. This line and all later lines were not read"
         yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+
+
+def _bounded_lines(text: io.TextIOBase, characters_max: int) -> Iterator[str]:
+    """Yield the lines of a text. Raises csv.Error for a line of more than `characters_max` characters."""
+    while line := text.readline(characters_max + 1):
+        if len(line) > characters_max:
+            raise csv.Error(f"a line has more than {characters_max} characters")
+        yield line
 
 
 def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
@@ -202,13 +218,22 @@ def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
     file.seek(0)
     number = 1
     try:
-        for batch in pq.ParquetFile(file).iter_batches(PARQUET_ROWS):
-            for row in batch.to_pylist():
-                yield InputLine(number, msgspec.json.encode(_present(row)))
+        # Spark writes INT96, and pandas nanoseconds, which Python's times do not have.
+        for batch in pq.ParquetFile(file, coerce_int96_timestamp_unit="us").iter_batches(PARQUET_ROWS):
+            types = [pa.timestamp("us", t.tz) if _is_nanoseconds(t) else t for t in batch.schema.types]
+            columns = [column.cast(t, safe=False) for column, t in zip(batch.columns, types, strict=True)]
+            for row in pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist():
+                yield InputLine(number, msgspec.json.encode(_present(row), enc_hook=str))
                 number += 1
-    except (pa.ArrowException, OSError) as error:
-        detail = f"not Parquet: {error}; this row and all later rows were not read"
+    # Values that Python cannot represent raise ValueError or OverflowError.
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        detail = f"not Parquet: {error}. This row and all later rows were not read"
         yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+
+
+def _is_nanoseconds(arrow_type: Any) -> bool:
+    """Return whether a type of Arrow is a timestamp in nanoseconds."""
+    return str(arrow_type).startswith("timestamp[ns")
 
 
 def _present(row: dict[str, Any]) -> dict[str, Any]:

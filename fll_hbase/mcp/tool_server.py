@@ -33,7 +33,7 @@ RECORD = "record"
 WARNINGS_MAX = 10
 """Warnings about a recorded document that the tool returns. A text has at most 2,000 characters."""
 
-INSTRUCTIONS = f"""Field-level lineage: which runs of which programs read and wrote each field, and from what.
+INSTRUCTIONS = f"""Field-level lineage: runs of programs with the fields that they read and wrote.
 
 Names: a dataset has `namespace` and `name`, a field also has `field`; `*` is the dataset as a whole. Write
 each name alone, exactly as recorded. If you do not know it, call `search` with a part of it.
@@ -42,13 +42,13 @@ Windows: tools look at runs that started from `start` (included) to `end` (exclu
 days. Write `2026-03-01`, `2026-03-01T06:00:00Z` or `now-7d`. March 2026 is start=2026-03-01, end=2026-04-01.
 All times are in UTC.
 
-Which tool:
-- who reads a field, and what is made from it: `consumption`; only programs: `programs` (direction=forward)
-- where a field comes from: `provenance`; its operations: `derivations` or `field_lineage`
-- what a change of a field affects: `reach` (direction=forward); of a dataset: `lineage`
-- what changed: `diff` of a field, `dataset_diff`, `history`
-- runs: `runs` of a dataset, `namespace_runs`, `all_runs`; one run: `run`
-- what exists: `search`, `namespaces`, `datasets`, `fields`; tags such as PII: `tagged_fields`, `field_tags`
+Tools by subject:
+- readers of a field and values derived from it: `consumption`. Only programs: `programs` (direction=forward)
+- origins of a field: `provenance`. Its operations: `derivations` or `field_lineage`
+- effects of a change of a field: `reach` (direction=forward). Neighbours of a dataset: `lineage`
+- changes between windows: `diff` of a field, `dataset_diff`, `history`
+- runs of a dataset: `runs`. Others: `namespace_runs`, `all_runs`. One run: `run`
+- names: `search`, `namespaces`, `datasets`, `fields`. Tags such as PII: `tagged_fields`, `field_tags`
 - data that is older than a policy allows: `policies`, then `retention`
 
 Answers are short. If `complete` is false, `leftOut` says what is missing. Call the tool again with the

@@ -97,6 +97,32 @@ def test_parquet(tmp_path: Path) -> None:
     assert lines == [(number, [item | added for item in rows]) for number, rows in GROUPED]
 
 
+@pytest.mark.parametrize("is_int96", [False, True])
+def test_times_of_parquet_in_nanoseconds(tmp_path: Path, is_int96: bool) -> None:
+    """Spark writes INT96 unless it is configured otherwise, and pandas writes nanoseconds."""
+    times = pa.array([1_769_851_800_123_456_789], pa.timestamp("ns"))
+    table = pa.table({"statement_id": ["1"], "event_time": times, "d": pa.array([5], pa.duration("ns"))})
+    pq.write_table(table, tmp_path / "rows", use_deprecated_int96_timestamps=is_int96)
+    with (tmp_path / "rows").open("rb") as file:
+        ((_, (item,)),) = contents(read(file))
+    assert item["event_time"] == "2026-01-31T09:30:00.123456"
+
+
+def test_a_time_of_parquet_that_does_not_exist_is_one_error(tmp_path: Path) -> None:
+    table = pa.table({"statement_id": ["1"], "event_time": pa.array([2**62], pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "rows")
+    with (tmp_path / "rows").open("rb") as file:
+        ((_, error),) = contents(read(file))
+    assert "not Parquet" in error
+
+
+def test_nulls_of_csv_have_several_texts() -> None:
+    raw = b"statement_id,source_table_full_name,source_path\n1,a,\\N\n1,null,b\n1,NULL,\n"
+    assert contents(read(raw, "x.csv")) == [
+        (2, [row("1", "a"), {"statement_id": "1", "source_path": "b"}, {"statement_id": "1"}])
+    ]
+
+
 def test_broken_parquet_is_one_error(tmp_path: Path) -> None:
     lines = contents(read(b"PAR1 is no Parquet"))
     assert len(lines) == 1
@@ -148,6 +174,8 @@ def test_a_run_that_is_too_large_is_refused_and_others_are_not() -> None:
         (b"a,b\n1\n", "has 1 values, but the header has 2"),
         (b'a,b\n"1,2\n', "not CSV in UTF-8"),
         (b"a,b\n\xff,2\n", "not CSV in UTF-8"),
+        (b"a,b,a\n1,2,3\n", "has 'a' more than once"),
+        (b"a,b\n" + b"1," * BYTES_MAX, "a line has more than 10000 characters"),
     ],
 )
 def test_broken_csv_is_an_error_with_its_line(raw: bytes, expected: str) -> None:

@@ -108,8 +108,7 @@ def record(
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
     elif row_format and file is not None:
-        rows = RowFile(format_named(row_format), dataset_namespace)
-        lines = rows.read(file, name=file_name(file), bytes_max=settings.document_bytes_max)
+        lines = _read_rows(file, row_format, dataset_namespace, bytes_max=settings.document_bytes_max)
     else:
         lines = _read_lines(file, file_run, export, bytes_max=settings.document_bytes_max)
     title = export.title if export else ""
@@ -202,6 +201,14 @@ def _read_lines(
     if export is not None:
         return export.read(file, bytes_max=bytes_max)
     return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)
+
+
+def _read_rows(
+    file: BinaryIO, row_format: str, dataset_namespace: str, *, bytes_max: int
+) -> Iterator[InputLine]:
+    """Yield a document for each run of the rows of FILE."""
+    rows = RowFile(format_named(row_format), dataset_namespace)
+    return rows.read(file, name=file_name(file), bytes_max=bytes_max)
 
 
 def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:

@@ -117,7 +117,7 @@ def _find_disagreement(operations: tuple[Operation, ...], tables: JobTables) -> 
         is_write = isinstance(operation, Write)
         if dataset.name.count(".") < _NAME_PARTS - 1 or (is_write and tables.destination is not None):
             verb = "writes" if is_write else "reads"
-            return f"{verb} {dataset.name!r}, which is no table of the job"
+            return f"{verb} {dataset.name!r}, but the job has no such table"
     return ""
 
 

@@ -83,7 +83,7 @@ class _Run:
     def recorded(self) -> RecordedRun:
         """Return the run with its lineage; facts come from the first row that has them."""
         kind, entity, entity_id = map(self._name, ("statement_type", "entity_type", "entity_id"))
-        state = _STATES.get(self._first("execution_status"), State.COMPLETE)
+        state = _STATES.get(self._first("execution_status").upper(), State.COMPLETE)
         parent = self._name("entity_run_id")
         facts = StatementFacts(
             run=self._run,

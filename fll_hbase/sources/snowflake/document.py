@@ -38,7 +38,9 @@ _DATA = {
 }
 """Domains of objects with data, in lower case. Others, such as functions, count if they have columns."""
 
-_STATES = {"FAIL": State.FAIL, "FAILED_WITH_ERROR": State.FAIL, "INCIDENT": State.FAIL}
+_FAILURES = ("FAIL", "FAILED_WITH_ERROR", "FAILED_WITH_INCIDENT", "INCIDENT")
+_UNFINISHED = ("BLOCKED", "QUEUED", "RESUMING_WAREHOUSE", "RUNNING")
+_STATES = dict.fromkeys(_FAILURES, State.FAIL) | dict.fromkeys(_UNFINISHED, State.RUNNING)
 _PART = re.compile(r'"((?:[^"]|"")*)"|[^."]+')
 """A part of an object's name, which may be quoted."""
 

@@ -46,9 +46,11 @@ def read_document(document: object, *, namespace: str | None) -> ParsedRows:
 
 def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
     """Return the run of a completed query, or None with a warning for another event or without tables."""
-    if _IO not in row:
-        row.warning(f"is no query-completed event, which has {_IO}; left out")
+    if _IO not in row and ("metadata" in row or "queryId" in row):
+        row.warning(f"is the event of a created query or of a split, without {_IO}; left out")
         return None
+    if _IO not in row:
+        row.error("missing: only events of Trino have it", _IO)
     metadata, context = record(row, "metadata"), record(row, "context")
     run = required_text(metadata, "queryId", bytes_max=ID_BYTES_MAX)
     start_ms = time_ms(row, "executionStartTime", "createTime")

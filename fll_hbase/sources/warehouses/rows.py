@@ -24,7 +24,10 @@ ERROR_CHARACTERS_MAX = 2_000
 _TARGETS_MAX = 3
 """Written tables in the name of a program."""
 _ZONE = re.compile(r" (?:UTC|Z|([+-]\d\d):?(\d\d))$")
-_SECONDS_BELOW, _MILLISECONDS_BELOW = 10**11, 10**14
+_NUMBER = re.compile(r"\d{10,}(?:\.\d*)?|\d\.\d+[Ee]\+?\d+")
+"""A number as text, as BigQuery's API writes times. Shorter ones are dates, such as `20260301`."""
+_DIVISORS = ((10**11, 1), (10**14, 10**3), (10**17, 10**6))
+"""The divisors of seconds, milliseconds and microseconds, each with the number that is too large for it."""
 _PATH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)/*(.*)", re.DOTALL)
 
 
@@ -144,13 +147,15 @@ def time_ms(row: Part, *names: str) -> int:
 
     The last name is in the error of a missing time.
 
-    A number counts seconds, milliseconds or microseconds since 1970, by its size. A text is ISO 8601, also
-    with a space before the zone.
+    A number, also as text, counts seconds, milliseconds, microseconds or nanoseconds since 1970, by its size.
+    Any other text is ISO 8601, also with a space before the zone.
     """
     name = next((name for name in names if row.get(name) not in (None, "")), names[-1])
     value: Any = row.get(name)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = _number_to_text(value)
+    elif isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = _number_to_text(float(value))
     elif isinstance(value, str):
         value = _ZONE.sub(lambda zone: f"{zone[1]}:{zone[2]}" if zone[1] else "Z", value)
     given = {} if value is None or value == "" else {name: value}
@@ -158,8 +163,8 @@ def time_ms(row: Part, *names: str) -> int:
 
 
 def _number_to_text(number: float) -> str:
-    """Return a number of seconds, milliseconds or microseconds since 1970 as a time, or as it is."""
-    divisor = 1 if number < _SECONDS_BELOW else 1_000 if number < _MILLISECONDS_BELOW else 1_000_000
+    """Return a number of seconds or of a smaller unit since 1970 as a time, or as it is."""
+    divisor = next((divisor for below, divisor in _DIVISORS if number < below), 10**9)
     try:
         return datetime.fromtimestamp(number / divisor, tz=UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
@@ -167,12 +172,12 @@ def _number_to_text(number: float) -> str:
 
 
 def path_dataset(path: str, namespace: str) -> Dataset:
-    """Return a path as OpenLineage names it: `s3://bucket/a` is `a` in `s3://bucket`.
+    """Return a path as OpenLineage names it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    A path without a scheme is in `namespace`.
+    A path without a scheme is in `namespace`. Snowflake writes `gcs` for Google's scheme `gs`.
     """
-    match = _PATH.fullmatch(path)
-    return Dataset(match[1], match[2] or "/") if match else Dataset(namespace, path)
+    match = _PATH.fullmatch(re.sub("^gcs://", "gs://", path))
+    return Dataset(match[1], match[2].rstrip("/") or "/") if match else Dataset(namespace, path)
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:

@@ -62,9 +62,8 @@ def load(
     bytes_max = target.settings.document_bytes_max
     documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
     if line_frames.is_plain(lines, bytes_max=bytes_max):
-        outcomes = ingest_lines(
-            line_frames.spread(documents, partitions=partitions), target, counts_faults=True
-        )
+        spread = line_frames.spread(documents, partitions=partitions)
+        outcomes = ingest_lines(spread, target, counts_faults=True)
     else:
         runs = line_frames.group_by_run(documents, partitions=partitions)
         recorded = ingest_lines(runs, target, counts_faults=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from fll_hbase.ingest.row_documents import RowFile
+from fll_hbase.ingest.row_documents import NULL_TEXTS, RowFile
 from fll_hbase.spark.lines.input_files import OPTIONS
 from fll_hbase.spark.lines.line_frames import (
     BLOCK,
@@ -29,7 +29,9 @@ _STRICT = {"mode": "FAILFAST", "enforceSchema": "false"}
 def read_csv_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read CSV files with equal header lines as lines of JSON. A damaged row fails the job."""
     rows = spark.read.options(**OPTIONS, **_CSV, **_STRICT).csv(list(paths))
-    lines = file_lines(rows.select(_as_json(rows), "_metadata"))
+    columns = {name: f.col(f"`{name}`") for name in rows.columns}
+    values = [f.when(~column.isin(*NULL_TEXTS), column).alias(name) for name, column in columns.items()]
+    lines = file_lines(rows.select(_as_json(values), "_metadata"))
     return lines.withColumn(POSITION, f.monotonically_increasing_id())
 
 
@@ -37,7 +39,8 @@ def read_parquet_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read Parquet files, whose columns are those of the rows, as lines of JSON."""
     rows = spark.read.options(**OPTIONS).parquet(*paths)
     row_index = f.col("_metadata.row_index").alias(POSITION)
-    lines = file_lines(rows.select(_as_json(rows), "_metadata"), row_index)
+    values = [f.col(f"`{name}`") for name in rows.columns]
+    lines = file_lines(rows.select(_as_json(values), "_metadata"), row_index)
     return lines.withColumn(BLOCK, f.lit(0).cast("bigint"))
 
 
@@ -70,6 +73,6 @@ def _grouped(texts: DataFrame, columns: Sequence[str]) -> DataFrame:
     )
 
 
-def _as_json(rows: DataFrame) -> Column:
+def _as_json(values: Sequence[Column]) -> Column:
     """Return a column with each row as JSON, without its nulls."""
-    return f.to_json(f.struct(*(f.col(f"`{name}`") for name in rows.columns))).alias("value")
+    return f.to_json(f.struct(*values)).alias("value")

@@ -184,8 +184,8 @@ def test_record_is_offered_to_those_who_may(empty: FlaskClient) -> None:
         tools = post(empty, listing, environ={PRINCIPAL: principal}).json["result"]["tools"]
         assert ("record" in [item["name"] for item in tools]) == offered
         assert all(item["annotations"]["readOnlyHint"] == (item["name"] != "record") for item in tools)
-    powerless = Principal("powerless", ())
-    assert post(empty, listing, environ={PRINCIPAL: powerless}).status_code == 403
+    stranger = Principal("stranger", ())
+    assert post(empty, listing, environ={PRINCIPAL: stranger}).status_code == 403
     document = {"document": DOCUMENT, "namespace": "bank"}
     refused = post(empty, call_message("record", document), environ={PRINCIPAL: READER})
     assert refused.json["error"]["message"] == "Unknown tool: 'record'"

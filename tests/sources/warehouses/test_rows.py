@@ -30,6 +30,10 @@ def row(**members: Any) -> Part:
         TIME_MS,
         TIME_MS / 1000,
         TIME_MS * 1000,
+        TIME_MS * 1_000_000,
+        str(TIME_MS / 1000),
+        f"{TIME_MS / 1000:.12E}",
+        str(TIME_MS),
     ],
 )
 def test_a_time(given: object) -> None:
@@ -39,12 +43,17 @@ def test_a_time(given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [None, "", "yesterday", True, [], {}, -1, 1e300, float("1e18"), "1900-01-01"]
+    "given", [None, "", "yesterday", True, [], {}, -1, 1e300, float("1e21"), "9" * 400, "1900-01-01"]
 )
 def test_a_bad_time_is_one_error(given: object) -> None:
     part = row(t=given)
     assert rows.time_ms(part, "t") == 0
     assert [error.path for error in part.validator.errors] == ["rows.0.t"]
+
+
+def test_eight_digits_are_a_date() -> None:
+    midnight = datetime(2026, 1, 31, tzinfo=UTC)
+    assert rows.time_ms(row(t="20260131"), "t") == midnight.timestamp() * 1000
 
 
 def test_json_may_be_text() -> None:
@@ -73,6 +82,8 @@ def test_a_number_is_a_text_and_a_list_is_not() -> None:
     ("path", "dataset"),
     [
         ("s3://lake/a/b", ("s3://lake", "a/b")),
+        ("gcs://lake/a/b", ("gs://lake", "a/b")),
+        ("s3://lake/a/", ("s3://lake", "a")),
         ("abfss://c@h.net/a", ("abfss://c@h.net", "a")),
         ("gs://lake", ("gs://lake", "/")),
         ("/Volumes/a", ("n", "/Volumes/a")),

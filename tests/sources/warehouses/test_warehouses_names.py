@@ -9,7 +9,8 @@ import pytest
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import IncomingEvent, decode_lineage
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import sql
 from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.name_rules import NameRules
@@ -74,3 +75,35 @@ def test_a_table_has_one_name(source: str, namespace: str, name: str) -> None:
     if "://" not in namespace:
         urn = f"urn:li:dataset:(urn:li:dataPlatform:{namespace},{name},PROD)"
         assert urns.parse_dataset(urn) == run.info.destinations[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("success", State.COMPLETE),
+        ("fail", State.FAIL),
+        ("incident", State.FAIL),
+        ("FAILED_WITH_ERROR", State.FAIL),
+        ("FAILED_WITH_INCIDENT", State.FAIL),
+        ("RUNNING", State.RUNNING),
+    ],
+)
+def test_states_of_the_view_and_of_the_table_function(status: str, state: State) -> None:
+    row = WRITTEN["snowflake"] | {"EXECUTION_STATUS": status}
+    (run,) = golden_rows.read("snowflake", [row], "snowflake").runs
+    assert isinstance(run.run, ProgramRun)
+    assert run.run.state == state
+
+
+@pytest.mark.parametrize("row", [{}, {"QUERY_ID": "s"}, {"statement_id": "s"}, {"job_id": "j"}])
+def test_rows_of_other_systems_are_no_events_of_trino(row: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableDocument, match=r"ioMetadata: missing"):
+        golden_rows.read("trino", [row], "trino")
+
+
+@pytest.mark.parametrize("status", ["FAILED", "failed"])
+def test_a_failed_statement_of_databricks_is_not_complete(status: str) -> None:
+    row = WRITTEN["databricks"] | {"execution_status": status}
+    (run,) = golden_rows.read("databricks", [row], "databricks").runs
+    assert isinstance(run.run, ProgramRun)
+    assert run.run.state == State.FAIL

@@ -25,12 +25,12 @@ from tests.support.stream_process import rows_of
 ROWS = RowFile(format_named("databricks"), "databricks://h")
 COLUMNS = [
     *("statement_id", "event_time", "source_table_full_name", "source_column_name"),
-    *("target_table_full_name", "target_column_name"),
+    *("target_table_full_name", "target_column_name", "source_path"),
 ]
 
 
 def row(statement: str, column: str, time: str = "2026-01-31T09:30:00Z") -> dict[str, Any]:
-    values = (statement, time, "main.raw.orders", column, "main.gold.totals", f'{column},"\n')
+    values = (statement, time, "main.raw.orders", column, "main.gold.totals", f'{column},"\n', None)
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -48,7 +48,10 @@ def write(path: Path, form: str, rows: list[dict[str, Any]]) -> None:
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
-            writer.writerows(rows)
+            # Snowflake writes a null in this way.
+            writer.writerows(
+                {name: r"\N" if value is None else value for name, value in r.items()} for r in rows
+            )
 
 
 @pytest.mark.parametrize("form", [TEXT, PARQUET, CSV])
