@@ -138,19 +138,13 @@ class _Comparer:
         changes_before = len(self.result.changes)
         for dataset in sorted(old.keys() | new.keys()):
             self._compare_dataset(dataset, last.run, old.get(dataset), new.get(dataset))
-        if self._row_words_differ(program.run, last.run):
-            same_rows = set(in_both) - {
-                item.change.field.dataset
-                for item in self.result.changes[changes_before:]
-                if item.change.kind is ChangeKind.ROWS
-            }
-            self.result.changes += (
-                _whole(ChangeKind.ROWS, dataset, last.run) for dataset in sorted(same_rows)
-            )
+        self._add_row_words(program.run, last.run, in_both, changes_before)
         has_changes = len(self.result.changes) > changes_before
         literals_differ = self._literals_differ(program.run, last.run, has_changes=has_changes)
         if literals_differ:
-            self.result.changes += (_whole(ChangeKind.LITERALS, dataset, last.run) for dataset in in_both)
+            self.result.changes += (
+                _dataset_change(ChangeKind.LITERALS, dataset, last.run) for dataset in in_both
+            )
         compared = (*old.values(), *new.values())
         is_unknown = any(item.is_partial or _has_hidden(field_map) for item, field_map in compared)
         status: ProgramStatus = "unknown" if is_unknown else "compared"
@@ -158,10 +152,21 @@ class _Comparer:
         result = ProgramResult(program.run, status, count, last.run, has_literals=literals_differ is not None)
         self.result.programs.append(result)
 
-    def _row_words_differ(self, new: ProgramRun, last: ProgramRun) -> bool:
-        """Return whether the SQL of two runs, if it is known, has other outer joins or set operations."""
+    def _add_row_words(
+        self, new: ProgramRun, last: ProgramRun, datasets: Sequence[Dataset], changes_before: int
+    ) -> None:
+        """Add a change of all rows of datasets, unless there is one, if outer joins or set operations differ.
+
+        Nothing differs if the SQL of a run is unknown.
+        """
         new_sql, old_sql = _sql_of(new.details), self._last_sql(last)
-        return bool(new_sql and old_sql) and sql_row_words(old_sql) != sql_row_words(new_sql)
+        if not new_sql or not old_sql or sql_row_words(old_sql) == sql_row_words(new_sql):
+            return
+        changes = (item.change for item in self.result.changes[changes_before:])
+        changed = {change.field.dataset for change in changes if change.kind is ChangeKind.ROWS}
+        self.result.changes += [
+            _dataset_change(ChangeKind.ROWS, dataset, last) for dataset in datasets if dataset not in changed
+        ]
 
     def _last_sql(self, last: ProgramRun) -> str:
         """Return the SQL of a last run, or "" if it is unknown."""
@@ -302,7 +307,7 @@ def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[s
         truncated_by.add(f"runs_searched_max={limit}")
 
 
-def _whole(kind: ChangeKind, dataset: Dataset, run: ProgramRun) -> FoundChange:
+def _dataset_change(kind: ChangeKind, dataset: Dataset, run: ProgramRun) -> FoundChange:
     """Return a change of a whole dataset that the SQL shows, and the operations do not."""
     return FoundChange(Change(kind, DatasetField(dataset, WHOLE_DATASET)), run, None, None)
 

@@ -66,7 +66,7 @@ def _changes(changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
         for change in listed:
             to = f" → {_code(change.to)}" if change.to else ""
             types = (
-                f" ({_html(change.old.type)} → {_html(change.new.type)})"
+                f" ({_code(change.old.type)} → {_code(change.new.type)})"
                 if change.old and change.new and kind == "retyped"
                 else ""
             )
@@ -136,7 +136,7 @@ def _programs(programs: Sequence[ComparedProgram]) -> Iterator[str]:
 
 def _warnings(body: ImpactAnswer) -> Iterator[str]:
     if body.warnings:
-        texts = [f"{_code(item.path)}: {_plain(item.detail)}" for item in body.warnings[:LISTED_MAX]]
+        texts = [f"{_code(item.path)}: {_code(item.detail)}" for item in body.warnings[:LISTED_MAX]]
         yield _list(count_text(len(body.warnings), "warning"), texts, len(body.warnings))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from hypothesis import given
@@ -73,3 +74,20 @@ def test_an_answer_without_changes_says_so() -> None:
     empty = ImpactAnswer(changes=(), programs=(), counts={}, truncated=True, truncated_by=("runs_max=5",))
     assert "No change of compared programs" in to_markdown(empty)
     assert "**Not complete:** bounded by `runs_max=5`" in to_markdown(empty)
+
+
+def test_mentions_and_links_are_code() -> None:
+    """Sites link them in the rendered text, in which no escape is left, unless it is code."""
+    field = FieldName(namespace="n", name="n", field="f")
+    types = Derivation(type="@team"), Derivation(type="https://a.example")
+    body = ImpactAnswer(
+        changes=(Change(kind="retyped", field=field, old=types[0], new=types[1]),),
+        programs=(),
+        counts={"retyped": 1},
+        warnings=(Fault(path="a", detail="see https://b.example, @all"),),
+        truncated=False,
+    )
+    text = to_markdown(body)
+    outside = html.unescape(re.sub("<code>.*?</code>", "", text))
+    assert "@" not in outside
+    assert "example" not in outside
