@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
+import msgspec
+
 from fll_hbase import queries
 from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.parameters import Kind, Parameter, parameters
-from fll_hbase.queries.query import Query
+from fll_hbase.queries.query import Posted, Query
 from fll_hbase.runtime.errors import FieldError, InvalidQuery
 from fll_hbase.runtime.json_types import Json
 
@@ -72,20 +74,38 @@ class QueryTool:
     @cached_property
     def input_schema(self) -> Json:
         """The JSON schema of the arguments, an object without other members."""
-        return {
+        values = {name: self._value_schema(item) for name, item in self.parameters.items()}
+        schema = {
             "type": "object",
-            "properties": {name: self._value_schema(item) for name, item in self.parameters.items()},
+            "properties": values | self.body_members,
             "required": [name for name, item in self.parameters.items() if item.required],
             "additionalProperties": False,
         }
+        return schema | ({"$defs": self._schemas} if self._schemas else {})
+
+    @cached_property
+    def body_members(self) -> Json:
+        """The JSON schemas of the members of a request's body by name; a query without a body has none."""
+        if not issubclass(self.query, Posted):
+            return {}
+        members: Json = self._schemas[self.query.request.__name__]["properties"]
+        return members
+
+    @cached_property
+    def _schemas(self) -> Json:
+        """The JSON schemas of a request's body and of its parts by name."""
+        schema = msgspec.json.schema(self.query.request) if issubclass(self.query, Posted) else {}
+        return dict(schema.get("$defs", {}))
 
     def to_query(self, arguments: Mapping[str, Any]) -> Query[Any]:
         """Return the query of a call; null means that an argument is absent.
 
-        Raises InvalidQuery with every argument that is missing, unknown or not valid.
+        Raises InvalidQuery with every argument that is missing, unknown or not valid, and UnreadableDocument
+        with every error of what HTTP sends in a body.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
-        listed = ", ".join(self.parameters) or "none"
+        body = {name: given.pop(name) for name in self.body_members if name in given}
+        listed = ", ".join((*self.parameters, *self.body_members)) or "none"
         errors = [
             FieldError(name, f"unknown parameter; parameters here: {listed}")
             for name in given
@@ -98,6 +118,8 @@ class QueryTool:
                 errors.append(FieldError(name, "missing"))
         if errors:
             raise InvalidQuery(errors)
+        if issubclass(self.query, Posted):
+            given |= self.query.body_parameters(msgspec.json.encode(body))
         query = self.query(**given)
         query.check()
         if isinstance(query, Paged) and query.limit is None:

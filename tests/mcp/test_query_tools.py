@@ -7,6 +7,7 @@ from importlib import import_module  # noqa: TID251
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,12 +16,14 @@ from jsonschema import Draft202012Validator
 from fll_hbase import queries
 from fll_hbase.mcp.query_tools import PAGE_LIMIT, QueryTool, query_tools
 from fll_hbase.queries import cdap_routes
+from fll_hbase.queries.impact.change_impact import Impact
 from fll_hbase.queries.parameters import Kind
 from fll_hbase.queries.query import Changeable, Query
 from fll_hbase.queries.runs import Runs
-from fll_hbase.runtime.errors import InvalidQuery
+from fll_hbase.runtime.errors import InvalidQuery, UnreadableDocument
 
 TOOLS = sorted(query_tools().items())
+CHANGE = {"namespace": "bank", "name": "DailyTransactions", "field": "UID", "change": "drop"}
 EXAMPLES = {Kind.TEXT: "x", Kind.TIME: "now-1d", Kind.COUNT: 3, Kind.FLAG: True}
 
 
@@ -54,14 +57,27 @@ def test_a_schema_is_valid_and_accepts_what_the_tool_does(name: str, tool: Query
         for attribute, item in tool.parameters.items()
     }
     arguments = {key: value for key, value in arguments.items() if key not in ("end", "base_end")}
-    Draft202012Validator(tool.input_schema).validate(arguments)
-    query = tool.to_query(arguments)
+    body = {"fields": [CHANGE]} if tool.body_members else {}
+    Draft202012Validator(tool.input_schema).validate(arguments | body)
+    query = tool.to_query(arguments | body)
     assert {key: getattr(query, key) for key in arguments} == arguments
     assert name.isascii()
     assert len(name) <= 40
     assert tool.description
     assert "Accept" not in tool.description
     assert "Python" not in tool.description
+
+
+def test_members_of_a_body_are_arguments_with_a_schema() -> None:
+    tool = query_tools()["impact"]
+    parsed = Impact.body_parameters(msgspec.json.encode({"fields": [CHANGE]}))
+    query = tool.to_query({"fields": [CHANGE], "level": 2, "documents": None})
+    assert query == Impact(level=2, fields=parsed["fields"])
+    validator = Draft202012Validator(tool.input_schema)
+    assert not validator.is_valid({"fields": [{**CHANGE, "change": "lose"}]})
+    with pytest.raises(UnreadableDocument) as refused:
+        tool.to_query({"fields": [{**CHANGE, "change": "lose"}, 7]})
+    assert len(refused.value.errors) == 2
 
 
 def test_a_schema_states_help_bounds_words_and_defaults() -> None:

@@ -99,6 +99,7 @@ def calls_of(tool: QueryTool, values: dict[str, tuple[Any, ...]]) -> list[Json]:
 
     Optional parameters get their first value, if they have any. A new required parameter needs values.
     """
+    body = {name: values[name][0] for name in tool.body_members if name in values and name != "namespace"}
     required = [name for name, item in tool.parameters.items() if item.required]
     optional = {
         name: values[name][0]
@@ -106,4 +107,4 @@ def calls_of(tool: QueryTool, values: dict[str, tuple[Any, ...]]) -> list[Json]:
         if not item.required and name in values and name not in ("namespace", "field", "run")
     }
     combinations = product(*(values[name] for name in required))
-    return [{**dict(zip(required, items, strict=True)), **optional} for items in combinations]
+    return [{**dict(zip(required, items, strict=True)), **optional, **body} for items in combinations]
