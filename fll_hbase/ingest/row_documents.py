@@ -214,7 +214,7 @@ def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise ConfigurationError("Parquet needs pyarrow: pip install 'fll-hbase[spark]'") from error
+        raise ConfigurationError("Parquet needs pyarrow, which the extra `spark` installs") from error
     file.seek(0)
     number = 1
     try:
