@@ -17,6 +17,7 @@ from fll_hbase.queries.reports.report_document import Stamp
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.release import VERSION
 
+from ..observability.audit import note_query
 from ..openapi.query_schemas import answer_schema, parameter_schema, reference
 from ..wire import responses
 from ..wire.environ import PRINCIPAL
@@ -84,6 +85,9 @@ def add_query(
 
 def answer_query(query: Query[Any]) -> Answer[Any]:
     """Return the answer to a query as the principal of the request may see it. Raises LineageError."""
+    if isinstance(query, Posted):
+        for field in query.named_fields():
+            note_query(request.environ, field.dataset, field.name)
     answer = _ANSWERS.get(type(query))
     return answer(query) if answer else query.checked_answer(store(), now_ms=now_ms())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args
@@ -238,6 +238,10 @@ class Posted(Query[BodyT]):
     @abstractmethod
     def request_body(self) -> Body:
         """Return the JSON object of a request."""
+
+    @abstractmethod
+    def named_fields(self) -> Iterator[DatasetField]:
+        """Yield the fields that the body names, for the audit log."""
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,21 @@ class TestLines:
         audited_questions = [line for line in new_lines() if line["event"] == "question"]
         assert [line.get("field", "") for line in audited_questions] == ["total", ""]
 
+    def test_a_question_with_a_body(self, shared: Server, new_lines: NewLines) -> None:
+        change = {"namespace": "shop", "name": "invoices", "field": "total", "change": "drop"}
+        message = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "impact", "arguments": {"fields": [change]}},
+        }
+        accept = {"Accept": "application/json", "MCP-Protocol-Version": "2025-06-18"}
+        assert ask(shared, "POST", "/v3/impact", json={"fields": [change]}).status_code == 200
+        assert ask(shared, "POST", "/mcp", json=message, headers=accept).status_code == 200
+        for line in new_lines():
+            assert (line["event"], line["tags"], line["field"]) == ("question", "pii", "total")
+        assert len(new_lines()) == 2
+
     def test_other_questions_have_none(self, shared: Server, new_lines: NewLines) -> None:
         orders = "/v3/namespaces/shop/endpoints/orders/fields"
         for path in (

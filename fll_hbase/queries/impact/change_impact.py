@@ -189,6 +189,11 @@ class Impact(Windowed, Posted[ImpactAnswer]):
         members = {"documents": list(self.documents), "fields": msgspec.to_builtins(list(self.fields))}
         return parse_request(members | ({"namespace": self.namespace} if self.namespace else {}))
 
+    def named_fields(self) -> Iterator[DatasetField]:
+        """Yield the fields of single changes."""
+        for item in self.request_body().fields:
+            yield DatasetField(Dataset(item.namespace, item.name), item.field)
+
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ImpactAnswer]:
         """Return the impact. Raises NotFound for a field that was never recorded, UnreadableDocument."""
         window = self.window(now_ms)
