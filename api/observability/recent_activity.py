@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fll_hbase.model.access import Principal, Role
-from fll_hbase.runtime import clock
+from fll_hbase.runtime import clock, typed_json
 
 from ..wire import notes
 from ..wire.environ import PRINCIPAL, ROUTE
@@ -47,7 +47,7 @@ WARNED = "warned"
 _WRITES = ("POST", "PATCH")
 _SHORTENED = ("program", "run", "client", "sender", "route")
 
-_decoder = msgspec.json.Decoder(Note)
+_decoder = typed_json.decoder(Note)
 _log = logging.getLogger(__name__)
 
 

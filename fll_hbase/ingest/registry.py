@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fll_hbase.ingest.outcomes import ParsedDocument
+from fll_hbase.runtime import typed_json
 from fll_hbase.sources import derived_columns, strict_json
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ _Head = msgspec.defstruct(
     [("run", _Run, msgspec.field(default_factory=_Run)), ("namespace", str | None, None)],
     bases=(_Members,),
 )
-_HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
+_HEADS, _MEMBERS = typed_json.decoder(_Head), typed_json.decoder(_Members)
 # msgspec raises Python's own error for a text that is not UTF-8.
 _UNREADABLE = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 

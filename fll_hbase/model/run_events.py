@@ -17,7 +17,7 @@ import msgspec
 
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import ProgramRun, State, encode_details
-from fll_hbase.runtime import deadline
+from fll_hbase.runtime import deadline, typed_json
 from fll_hbase.runtime.errors import CorruptRow
 
 Shape = TypeVar("Shape")
@@ -323,7 +323,7 @@ def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> 
 def _decode(text: bytes, shape: type[Shape]) -> Shape:
     """Return the struct that JSON encodes. Raises CorruptRow if it is not JSON of this shape."""
     try:
-        return msgspec.json.decode(text, type=shape)
+        return typed_json.decode(text, shape)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptRow(f"{text[:200]!r} is not an event body: {error}") from error
 

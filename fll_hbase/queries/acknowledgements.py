@@ -17,6 +17,7 @@ from fll_hbase.model.window import Direction
 from fll_hbase.queries import name_json
 from fll_hbase.queries.lineage import LineageEntry, lineage_entry
 from fll_hbase.queries.query import Fault
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.runtime.json_types import Json
@@ -124,7 +125,7 @@ class DocumentPreview:
 
 def document_preview(runs: Iterable[Json], warnings: Sequence[FieldError]) -> DocumentPreview:
     """Return the preview of a document from the dry runs of its runs. Raises msgspec.ValidationError."""
-    previews = (msgspec.convert(run, RunPreview) for run in runs)
+    previews = (typed_json.convert(run, RunPreview) for run in runs)
     return DocumentPreview(tuple(run for run in previews if run.operations), tuple(warnings))
 
 

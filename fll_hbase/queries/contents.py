@@ -13,6 +13,7 @@ from fll_hbase.model.operations import Operation, Read, Write
 from fll_hbase.queries import name_json
 from fll_hbase.queries.parameters import AnyDirection
 from fll_hbase.queries.query import Answer, Body, Query, Required
+from fll_hbase.runtime import typed_json
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
@@ -121,7 +122,7 @@ def datasets_of(operations: Sequence[Operation]) -> tuple[DatasetOfContent, ...]
 
 def recorded_operations(operations: Sequence[Operation]) -> tuple[RecordedOperation, ...]:
     """Return operations as they are recorded, without READs and WRITEs of hidden datasets."""
-    return msgspec.convert(tuple(name_json.operations(operations)), tuple[RecordedOperation, ...])
+    return typed_json.convert(tuple(name_json.operations(operations)), tuple[RecordedOperation, ...])
 
 
 def _dataset(dataset: Dataset, read: set[Dataset], written: set[Dataset]) -> DatasetOfContent:

@@ -10,6 +10,7 @@ import msgspec
 from fll_hbase.queries.parameters import RunState
 from fll_hbase.queries.query import Answer, Body
 from fll_hbase.queries.runs import DatasetRuns, ProgramRuns, next_cursor
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.json_types import Json
 
 if TYPE_CHECKING:
@@ -137,4 +138,4 @@ def _events(store: LineageStore, page: RunsPage) -> Events:
     # Imported here, because the client of a server does not export.
     from fll_hbase.queries.openlineage_export import export_runs
 
-    return msgspec.convert(export_runs(store.catalogue, store.tags, store.run_details(page)), Events)
+    return typed_json.convert(export_runs(store.catalogue, store.tags, store.run_details(page)), Events)

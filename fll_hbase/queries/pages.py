@@ -13,6 +13,7 @@ import msgspec
 
 from fll_hbase.keys import layout
 from fll_hbase.queries.parameters import About
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery
 from fll_hbase.store.query_parameters import HIDDEN_AFTER
 
@@ -41,7 +42,7 @@ def decode_cursor(text: str, count: int) -> list[str]:
         # Cursors have no padding, since `=` would be escaped in links. Without `validate` b64decode skips
         # characters that are not base64, and many texts would be one cursor.
         padded = text + "=" * (-len(text) % 4)
-        parts = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=list[str])
+        parts = typed_json.decode(base64.b64decode(padded, b"-_", validate=True), list[str])
     except (binascii.Error, ValueError) as error:
         raise invalid_cursor() from error
     if len(parts) != count:

@@ -13,6 +13,7 @@ from fll_hbase.model.runs import ProgramRun
 from fll_hbase.queries.contents import DatasetOfContent, RecordedOperation, datasets_of, recorded_operations
 from fll_hbase.queries.query import Answer, Body, Query
 from fll_hbase.queries.runs import RunHead, head_members, run_facts
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import NotFound
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _run_with_content(
 def _document_facts(run: ProgramRun) -> dict[str, Any]:
     """Return the facts that a document recorded with a run, by attribute."""
     facts = ((_MEMBERS[name], fact) for name, fact in run_facts(run).items() if name in _MEMBERS)
-    return {member.name: msgspec.convert(fact, member.type) for member, fact in facts}
+    return {member.name: typed_json.convert(fact, member.type) for member, fact in facts}
 
 
 def _event_facts(details: results.RunDetails) -> dict[str, Any]:

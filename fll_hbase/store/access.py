@@ -14,7 +14,7 @@ import msgspec
 from fll_hbase.keys import access_rows, layout, ranges
 from fll_hbase.model.access import Grant, Role, Subject
 from fll_hbase.model.access_tokens import AccessToken, new_token
-from fll_hbase.runtime import damage
+from fll_hbase.runtime import damage, typed_json
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row
 from fll_hbase.store.rows.run_rows import checked_put
@@ -218,6 +218,6 @@ def _mark(at_ms: int) -> bytes:
 def _decode(value: bytes, kind: type[_Value]) -> _Value:
     """Decode a JSON value as `kind`. Raises CorruptRow."""
     try:
-        return msgspec.json.decode(value, type=kind)
+        return typed_json.decode(value, kind)
     except (ValueError, UnicodeDecodeError) as error:
         raise CorruptRow(f"{value[:200]!r} is not a value of this column: {error}") from error

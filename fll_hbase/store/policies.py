@@ -13,7 +13,7 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.flow_policy import INFLUENCES, FlowPolicy, pattern_fault
 from fll_hbase.model.tags import AgePolicy, parse_max_age
-from fll_hbase.runtime import damage
+from fll_hbase.runtime import damage, typed_json
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import AmbiguousName, CorruptRow, NotFound, in_row
 from fll_hbase.store.rows.run_rows import checked_put
@@ -159,7 +159,7 @@ def decode_policy(key: bytes, value: bytes) -> Policy | None:
         if value == REMOVED:
             return None
         try:
-            stored = msgspec.json.decode(value, type=_Value)
+            stored = typed_json.decode(value, _Value)
             if stored.influence and not namespace:
                 return _flow_policy(name, stored)
             age = parse_max_age(stored.max_age)

@@ -30,6 +30,7 @@ from typing import Any
 
 import msgspec
 
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.json_types import Json
 
 Rows = list[int]
@@ -153,8 +154,8 @@ class Line(msgspec.Struct, frozen=True, rename={"application_end": "applicationE
     application_end: Json | None = None
 
 
-_LINES = msgspec.json.Decoder(Line)
-_PLANS = msgspec.json.Decoder(Plan)
+_LINES = typed_json.decoder(Line)
+_PLANS = typed_json.decoder(Plan)
 
 
 def decode_line(line: bytes) -> Line:

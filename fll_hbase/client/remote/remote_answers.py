@@ -12,6 +12,7 @@ from fll_hbase.client.remote import problems
 from fll_hbase.model.window import Window
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.query import BodyT, Query
+from fll_hbase.runtime import typed_json
 
 
 def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[BodyT]:
@@ -31,7 +32,7 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
 def decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
     """Return the body of a response. Raises Refused if it does not have this type."""
     try:
-        return msgspec.json.decode(response.content, type=body_type)
+        return typed_json.decode(response.content, body_type)
     except msgspec.MsgspecError as error:
         raise problems.unexpected_response(response) from error
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 
 _T = TypeVar("_T")
@@ -49,7 +50,7 @@ def read_event(raw: bytes) -> bytes:
 def _decode(raw: bytes, shape: type[_T], path: str, advice: str = "") -> _T:
     """Return JSON as a value of a type. Raises UnreadableDocument with `advice` for anything else."""
     try:
-        return msgspec.json.decode(raw, type=shape)
+        return typed_json.decode(raw, shape)
     except msgspec.ValidationError as error:
         raise UnreadableDocument([FieldError(path, f"{error}")]) from error
     except _UNREADABLE as error:

@@ -17,6 +17,7 @@ import msgspec
 from cachetools import LRUCache
 
 from fll_hbase.model.operations import inputs_of, outputs_of
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
@@ -105,7 +106,7 @@ class CachedDocumentReader:
     """
 
     def __init__(self, cache: OperationCache | None = None, *, scope: Hashable = None) -> None:
-        self._outline = msgspec.json.Decoder(_Outline)
+        self._outline = typed_json.decoder(_Outline)
         self._cache = cache or OperationCache()
         self._scope = scope
 

@@ -19,7 +19,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.runtime import deadline
+from fll_hbase.runtime import deadline, typed_json
 from fll_hbase.runtime.errors import (
     ERRORS_COUNTED_MAX,
     ErrorList,
@@ -126,7 +126,7 @@ def _read_plain_run(document: object, namespace: str | None) -> ProgramRun | Non
     A program's documents differ only in run and time, and the full check takes most of their reading time.
     """
     try:
-        plain = msgspec.convert(document, _PlainDocument)
+        plain = typed_json.convert(document, _PlainDocument)
     except msgspec.ValidationError:
         return None
     run = plain.run

@@ -6,6 +6,7 @@ import msgspec
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import escape_bytes, unescape_bytes
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import ConfigurationError, CorruptRow, in_row
 from fll_hbase.tables import Put, Table
 
@@ -54,7 +55,7 @@ def read_progress(table: Table) -> Progress | None:
 def decode_progress(value: bytes) -> Progress:
     """Return the progress that a cell's value encodes. Raises CorruptRow."""
     try:
-        return msgspec.json.decode(value, type=Progress)
+        return typed_json.decode(value, Progress)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptRow(f"{value[:200]!r} is not the progress of a copy: {error}") from error
 

@@ -19,6 +19,7 @@ from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, un
 from fll_hbase.keys.packed_run import run_segment
 from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.window import DAY_MS
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedRun
@@ -107,7 +108,7 @@ class _Cell(msgspec.Struct, array_like=True, frozen=True):
 
 # Bypass the Python-level constructor of a named tuple, because a seal has many runs.
 _sealed_run: Callable[[tuple[int, str, str]], SealedRun] = partial(tuple.__new__, SealedRun)
-_decoder = msgspec.json.Decoder(_Cell)
+_decoder = typed_json.decoder(_Cell)
 _encode = msgspec.json.Encoder().encode
 
 

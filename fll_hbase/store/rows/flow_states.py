@@ -14,6 +14,7 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import is_hex
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.flow_policy import FlowPolicy
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.tables import Put, Row
 
@@ -48,7 +49,7 @@ def decode_state(key: bytes, row: Row) -> FlowState:
         for column, cell in row.items():
             if column == layout.LAST_LOOK:
                 try:
-                    look = msgspec.json.decode(cell.value, type=Look)
+                    look = typed_json.decode(cell.value, Look)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise CorruptRow(f"{cell.value[:200]!r} is not a look: {error}") from error
             elif column.startswith(layout.REPORTED):

@@ -1,0 +1,39 @@
+"""Typed JSON: values of msgspec types, which threads may use for the first time at once.
+
+msgspec resolves the members of a struct type when it is first used, and holds no lock meanwhile. A second
+thread that uses the type before it is complete ends the whole process by SIGSEGV (msgspec 0.22). Here,
+one thread resolves types at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+T = TypeVar("T")
+
+_LOCK = threading.Lock()
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+"""Decoders by type. The types of a program are few, so that none is removed."""
+
+
+def decoder(shape: type[T]) -> msgspec.json.Decoder[T]:
+    """Return the decoder of JSON of a type; threads may share it."""
+    known = _DECODERS.get(shape)
+    if known is None:
+        with _LOCK:
+            known = _DECODERS.setdefault(shape, msgspec.json.Decoder(shape))
+    return cast("msgspec.json.Decoder[T]", known)
+
+
+def decode(text: bytes | str, shape: type[T]) -> T:
+    """Return the value of a type that JSON encodes. Raises msgspec.MsgspecError and UnicodeDecodeError."""
+    return decoder(shape).decode(text)
+
+
+def convert(value: Any, shape: type[T]) -> T:
+    """Return a value of a type from dicts, lists and scalars. Raises msgspec.ValidationError."""
+    decoder(shape)
+    return msgspec.convert(value, shape)
