@@ -21,11 +21,11 @@ _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 def decoder(shape: type[T]) -> msgspec.json.Decoder[T]:
     """Return the decoder of JSON of a type; threads may share it."""
-    known = _DECODERS.get(shape)
-    if known is None:
+    cached = _DECODERS.get(shape)
+    if cached is None:
         with _LOCK:
-            known = _DECODERS.setdefault(shape, msgspec.json.Decoder(shape))
-    return cast("msgspec.json.Decoder[T]", known)
+            cached = _DECODERS.setdefault(shape, msgspec.json.Decoder(shape))
+    return cast("msgspec.json.Decoder[T]", cached)
 
 
 def decode(text: bytes | str, shape: type[T]) -> T:
