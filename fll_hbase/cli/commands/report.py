@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -82,19 +83,32 @@ def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
         target: Target,
         output_format: str,
     ) -> None:
-        with target.open() as client:
-            answer: TableAnswer[Any] = client.ask(query)
-        stamp = report_stamp(target, window, answer.principal)
-        exact = answer.window or query.window(stamp.now_ms)
-        print_answer(
-            answer,
-            output_format,
-            table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
-            texts=report_texts(query, answer, stamp),
-            following=_following(query, answer.body),
-        )
+        _print_report(query, window, target, output_format, following=lambda body: _following(query, body))
 
     return print_report
+
+
+def _print_report(
+    query: Consumption | Provenance | Flows,
+    window: WindowText,
+    target: Target,
+    output_format: str,
+    *,
+    following: Callable[[Any], str] = lambda _: "",
+) -> Any:
+    """Print the report that answers a query, and next questions about its body; return the body."""
+    with target.open() as client:
+        answer: TableAnswer[Any] = client.ask(query)
+    stamp = report_stamp(target, window, answer.principal)
+    exact = answer.window or query.window(stamp.now_ms)
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
+        texts=report_texts(query, answer, stamp),
+        following=following(answer.body),
+    )
+    return answer.body
 
 
 def _following(query: Consumption | Provenance, body: Any) -> str:
@@ -192,17 +206,8 @@ def flows(*, query: Flows, window: WindowText, target: Target, output_format: st
 
     The exit code is 1 if there is any, or if a limit cut the report.
     """
-    with target.open() as client:
-        answer: TableAnswer[Any] = client.ask(query)
-    stamp = report_stamp(target, window, answer.principal)
-    exact = answer.window or query.window(stamp.now_ms)
-    print_answer(
-        answer,
-        output_format,
-        table=lambda: report_page(query.document(answer.body, exact, stamp=stamp), has_annex=shows_all()),
-        texts=report_texts(query, answer, stamp),
-    )
-    if answer.body.violations or answer.body.truncated:
+    body = _print_report(query, window, target, output_format)
+    if body.violations or body.truncated:
         click.get_current_context().exit(FAILURE)
 
 
