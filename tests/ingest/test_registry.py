@@ -18,6 +18,7 @@ from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResul
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import FORMATS, DocumentFormat, DocumentHead, ReadContext, detect, format_named
 from fll_hbase.runtime.errors import InputError, LineageError
+from fll_hbase.sources.databricks.document import RUN_COLUMNS
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.format_documents import DOCUMENTS, dataset_event, encode, lineage
 
@@ -174,3 +175,8 @@ def test_two_reads_of_one_document_are_equal(store: LineageStore) -> None:
     first, second = (reader.try_read(raw, detect(raw), namespace="shop", now_ms=NOW_MS) for _ in range(2))
     assert not isinstance(first, LineageError)
     assert first == second
+
+
+def test_files_and_documents_of_databricks_group_rows_alike() -> None:
+    """The registry repeats the columns, because it imports no source before its first document."""
+    assert format_named("databricks").run_columns == RUN_COLUMNS

@@ -75,7 +75,7 @@ def read_lineage(raw: bytes, settings: ExportSettings) -> Iterator[bytes]:
 
 
 def split_name(name: str) -> Names:
-    """Return the parts of a fully qualified name, of which some may be in double quotes; () if invalid."""
+    """Return the parts of a fully qualified name, each maybe in double quotes; () if invalid."""
     parts, end = [], 0
     while end < len(name):
         match = _PART.match(name, end)

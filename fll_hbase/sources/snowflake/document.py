@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun, State
-from fll_hbase.runtime import deadline
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.names.dataset_naming import name_in
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
@@ -22,7 +21,7 @@ from fll_hbase.sources.warehouses.rows import (
     path_dataset,
     program_name,
     program_run,
-    read_rows,
+    read_single_rows,
     required_text,
     text,
     time_ms,
@@ -51,10 +50,7 @@ def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
     with every error of every row, and TooLarge.
     """
-    rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=True)
-    runs = [_read_run(row, rows) for row in deadline.watched(rows.rows)]
-    rows.check()
-    return ParsedRows(tuple(filter(None, runs)), tuple(rows.top.validator.warnings))
+    return read_single_rows(document, SOURCE, _read_run, namespace=namespace, has_lower_names=True)
 
 
 def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun, State
-from fll_hbase.runtime import deadline
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.names.dataset_naming import name_in
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
@@ -19,7 +18,7 @@ from fll_hbase.sources.warehouses.rows import (
     nested_items,
     program_name,
     program_run,
-    read_rows,
+    read_single_rows,
     record,
     required_text,
     text,
@@ -38,10 +37,7 @@ def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
     with every error of every event, and TooLarge.
     """
-    rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=False)
-    runs = [_read_run(row, rows) for row in deadline.watched(rows.rows)]
-    rows.check()
-    return ParsedRows(tuple(filter(None, runs)), tuple(rows.top.validator.warnings))
+    return read_single_rows(document, SOURCE, _read_run, namespace=namespace, has_lower_names=False)
 
 
 def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,7 @@ import msgspec
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.native.document import read_head
 from fll_hbase.sources.time_member import read_time_ms
@@ -83,6 +84,24 @@ def read_rows(document: object, source: str, *, namespace: str | None, has_lower
     items = [item for item in top.items(source, required=True) if item.as_object().is_object]
     rows = tuple(map(_lower_names, items) if has_lower_names else items)
     return RowDocument(top, rows, namespace, dataset_namespace)
+
+
+def read_single_rows(
+    document: object,
+    source: str,
+    read_run: Callable[[Part, RowDocument], RecordedRun | None],
+    *,
+    namespace: str | None,
+    has_lower_names: bool,
+) -> ParsedRows:
+    """Read the rows of `read_rows`, each as the run that `read_run` returns, or None for a row without one.
+
+    Raises UnreadableDocument with every error of every row, and TooLarge.
+    """
+    rows = read_rows(document, source, namespace=namespace, has_lower_names=has_lower_names)
+    runs = [read_run(row, rows) for row in deadline.watched(rows.rows)]
+    rows.check()
+    return ParsedRows(tuple(filter(None, runs)), tuple(rows.top.validator.warnings))
 
 
 def _lower_names(row: Part) -> Part:
