@@ -55,7 +55,7 @@ def start_in_background(work: Callable[[], T]) -> Future[T]:
     Raises RuntimeError if the process is ending (Python 3.12).
     """
     outcome: Future[T] = Future()
-    # A future that nobody waits for any more still gets its result.
+    # A future whose caller no longer waits still gets its result.
     outcome.set_running_or_notify_cancel()
     # A daemon thread, because the threads of an executor are joined when the process ends.
     threading.Thread(target=_run, args=(work, outcome), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Masked values are told from readable ones by the descriptions of operations."""
+"""Masked values are distinguished from readable ones by the descriptions of operations."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class FlowReader(Reader):
         ]
 
     def _masked(self, edges: Sequence[ReachEdge]) -> Iterator[Ends]:
-        """Yield the ends of direct edges of which all contents mask the value. Raises DeadlineExceeded."""
+        """Yield the ends of direct edges whose contents all mask the value. Raises DeadlineExceeded."""
         datasets = {end.dataset for edge in edges for end in edge[:2]}
         aliases = self._catalogue.aliases(datasets)
         self._unmasked_graph.load(

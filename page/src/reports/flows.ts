@@ -3,7 +3,7 @@ import type { Flows, FlowStep, Policy, Violation } from "../api/answers";
 import { GraphBuilder } from "../graph/build";
 import type { Graph } from "../graph/model";
 
-/** How data comes to the end of a flow; `unknown` where it is not known of some hop. */
+/** The kind of a flow; `unknown` if the kind of some hop is not known. */
 export type FlowKind = "copied" | "computed" | "masked" | "influence" | "unknown";
 
 /** Return whether a policy is about where data goes; the others are about its age. */
@@ -52,7 +52,7 @@ export function graphOfFlows(violations: readonly Pick<Violation, "path">[]): Gr
   return builder.build();
 }
 
-/** What a flow report comes to: `unknown` where it found no violation, but is not complete. */
+/** The result of a flow report: `unknown` if it found no violation but is not complete. */
 export type Outcome = "violated" | "unknown" | "kept";
 
 export function outcomeOf({ violations, truncated, unknown }: Pick<Flows, "violations" | "truncated" | "unknown">): Outcome {

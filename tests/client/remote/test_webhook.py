@@ -71,7 +71,7 @@ def test_a_busy_receiver_gets_the_event_again(status: int) -> None:
 @pytest.mark.parametrize(("status", "attempts"), [(500, 3), (400, 1), (404, 1), (302, 1), (308, 1)])
 def test_what_is_not_accepted_is_an_error(status: int, attempts: int) -> None:
     with receiver(status) as (url, requests):
-        # Redirects are not followed: the event would go to an address that nobody configured.
+        # Redirects are not followed: the event would go to an address that is not configured.
         with pytest.raises(NotDelivered, match=f"answers {status}") as raised:
             Webhook(url, SECRET, retry=FAST).send(EVENT)
         assert len(requests) == attempts
@@ -100,7 +100,7 @@ def test_a_host_without_a_valid_name_is_an_error(host: str) -> None:
     assert len(str(raised.value)) < 300
 
 
-def test_nobody_listening_is_an_error() -> None:
+def test_a_closed_port_is_an_error() -> None:
     with pytest.raises(NotDelivered, match="cannot be reached"):
         Webhook(f"http://127.0.0.1:{free_port()}", SECRET, retry=FAST).send(EVENT)
 

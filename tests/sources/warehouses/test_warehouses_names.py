@@ -1,4 +1,4 @@
-"""A table has the names of OpenLineage and DataHub, whatever source tells of it."""
+"""A table has the names of OpenLineage and DataHub, whatever source reports it."""
 
 from __future__ import annotations
 
