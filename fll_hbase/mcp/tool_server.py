@@ -45,11 +45,12 @@ All times are in UTC.
 Tools by subject:
 - readers of a field and values derived from it: `consumption`. Only programs: `programs` (direction=forward)
 - origins of a field: `provenance`. Its operations: `derivations` or `field_lineage`
-- effects of a change of a field: `reach` (direction=forward). Neighbours of a dataset: `lineage`
+- effects of a change of a field, SQL or a dbt project: `impact`. Neighbours of a dataset: `lineage`
+- fields at any distance: `reach`
 - changes between windows: `diff` of a field, `dataset_diff`, `history`
 - runs of a dataset: `runs`. Others: `namespace_runs`, `all_runs`. One run: `run`
 - names: `search`, `namespaces`, `datasets`, `fields`. Tags such as PII: `tagged_fields`, `field_tags`
-- data that is older than a policy allows: `policies`, then `retention`
+- policies: `policies`. Data that is older than one allows: `retention`. Data where one forbids it: `flows`
 
 Answers are short. If `complete` is false, `leftOut` says what is missing. Call the tool again with the
 arguments of `next` added for more. Lists have {PAGE_LIMIT} items unless `limit` says otherwise. Runs that
