@@ -6,7 +6,6 @@ Times are of Chromium without a GPU, by its own clock: compare them with each ot
 from __future__ import annotations
 
 import contextlib
-import shutil
 import statistics
 import subprocess
 import sys
@@ -17,12 +16,12 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from bench import chromium
 from bench.layers import LARGE, MEDIUM, NAMESPACE, ROOT, Layers
 from bench.report import print_figure
 from bench.server import Server, call
 
 LOADS, MOVES, CLICKS = 5, 60, 7
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 SAMPLE = "view=graph&ns=bank&name=DailyTransactions&field=UID&direction=forward&level=5"
 LAYERS = f"view=graph&ns={NAMESPACE}&name={ROOT}&direction=forward&level=32"
 FRAME_MS = 1000 / 60
@@ -71,12 +70,9 @@ share => new Promise((resolve, reject) => {
 
 def bench(sizes: Sequence[int]) -> None:
     """Measure the sample, a medium and a large graph, and print their ratios; `sizes` has no effect."""
-    program = shutil.which("chromium")
-    if program is None:
-        raise RuntimeError("Chromium not found: tools/system-packages browser")
     with (
         sync_playwright() as playwright,
-        contextlib.closing(playwright.chromium.launch(executable_path=program, args=FLAGS)) as browser,
+        contextlib.closing(chromium.launch(playwright)) as browser,
     ):
         pictures = {name: _measure(browser, name) for name in ("sample", "M", "L")}
     print_figure("picture, L / sample", pictures["L"] / pictures["sample"], "", target="at most 4")

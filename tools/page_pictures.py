@@ -6,13 +6,13 @@ The sample ends at a fixed time, so that a picture differs only where the page d
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from contextlib import closing
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
+from bench import chromium
 from bench.server import Server
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.tags import TagNote
@@ -59,9 +59,6 @@ SIZE = {"width": 1280, "height": 760}
 
 def main() -> None:
     """Load the sample into a store of its own, tag personal data in it, serve it, and write each picture."""
-    program = shutil.which("chromium")
-    if program is None:
-        raise SystemExit("Chromium not found: tools/system-packages browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         store = f"sqlite:///{folder}/sample.db"
         opened = LineageStore(open_store_table(Settings(store=store)), clock=lambda: END_MS)
@@ -70,7 +67,7 @@ def main() -> None:
             opened.tags.put(field, "PII", TagNote("ana@example.org", "Identifies a customer"))
         server = Server(store, workers=1)
         expect.set_options(timeout=WAIT_MS)
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = chromium.launch(playwright)
         try:
             page = browser.new_page(viewport=SIZE, reduced_motion="reduce", color_scheme="light")  # type: ignore[arg-type]
             FOLDER.mkdir(exist_ok=True)

@@ -5,11 +5,11 @@ The sample ends at a fixed time, so that a report differs only where the answers
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 
 from playwright.sync_api import sync_playwright
 
+from bench import chromium
 from bench.server import Server
 from fll_hbase.model.tags import AgePolicy, TagNote, parse_max_age
 from fll_hbase.runtime.config import Settings
@@ -29,9 +29,6 @@ REPORTS = {
 
 def main() -> None:
     """Load the sample into a store of its own, tag personal data in it, and print each report."""
-    program = shutil.which("chromium")
-    if program is None:
-        raise SystemExit("Chromium not found: tools/system-packages browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         store = f"sqlite:///{folder}/sample.db"
         opened = open_store(Settings(store=store))
@@ -40,7 +37,7 @@ def main() -> None:
             opened.tags.put(field, "PII", TagNote("ana@example.org", "Identifies a customer"))
         opened.policies.put(AgePolicy("gdpr", parse_max_age("30d"), "PII", None, "", 0))
         server = Server(store, workers=1)
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = chromium.launch(playwright)
         try:
             page = browser.new_page(extra_http_headers={"Accept": "text/html"})
             for name, query in REPORTS.items():

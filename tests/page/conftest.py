@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from bench.chromium import launch
 from tests.support.page import hostile, large
 from tests.support.page.site import Site
 from tests.support.page.visit import Visit
 
 FOLDER = Path(__file__).parent
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 WAIT_MS = 60_000
 """Generous for a busy machine: what is expected is there within a second."""
 
@@ -39,11 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The Chromium of the system; Playwright's own would be a download of its own."""
-    program = shutil.which("chromium")
-    assert program, "Chromium not found: tools/system-packages browser"
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        browser = launch(playwright)
         yield browser
         browser.close()
 

@@ -61,7 +61,7 @@ def test_the_packages_of_the_page_are_named(bare_path: Path) -> None:
     assert result.returncode == 1
     assert result.stderr == (
         "Node.js 20 or later with npm and Chromium: not found. Install with: "
-        "sudo apt-get update && sudo apt-get install -y nodejs npm chromium\n"
+        "sudo apt-get update && sudo apt-get install -y nodejs npm chromium-headless-shell\n"
     )
 
 
