@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from fll_hbase.runtime import config
 from fll_hbase.runtime.config import Settings
@@ -48,4 +49,21 @@ def worker_store(settings: Settings) -> StoreComponents:
 def worker_table(settings: Settings) -> Table:
     """Return the table of the settings, opened once per process. Raises ConfigurationError if absent."""
     # Never closed, because Spark reuses worker processes for later tasks and ends them without notice.
-    return open_store_table(settings, create=False)
+    table = open_store_table(settings, create=False)
+    freeze_imports()
+    return table
+
+
+@cache
+def freeze_imports() -> None:
+    """Exempt what a worker process has loaded from garbage collection, once, after it opened the store.
+
+    Spark collects garbage after each task of a process, which takes 0.1 s for all modules.
+    """
+    # Imported here, because commands that import this module do not need it.
+    import pyarrow as pa
+
+    # The first array imports pandas if it is there, and its modules are a third of all objects.
+    pa.array([])
+    gc.collect()
+    gc.freeze()

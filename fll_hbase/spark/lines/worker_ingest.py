@@ -25,6 +25,7 @@ from fll_hbase.sources import name_rules
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, KEY, POSITION, TIME_MS, VALUE, batch_by_run
 from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit
 from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.worker_store import freeze_imports
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
 
@@ -116,7 +117,9 @@ def _worker(settings: Settings) -> _Worker:
     gc.set_threshold(*GC_THRESHOLDS)
     store = open_store(settings)
     rules = name_rules.parse_rules(settings.name_rules, settings.namespace_rules)
-    return _Worker(store, DocumentReader(columns=store.catalogue.field_names, name_rules=rules))
+    reader = DocumentReader(columns=store.catalogue.field_names, name_rules=rules)
+    freeze_imports()
+    return _Worker(store, reader)
 
 
 def _ingest_runs(
