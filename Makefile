@@ -40,8 +40,8 @@ GO := $(or $(shell command -v go),/usr/local/go/bin/go)
 # The registry that npm is configured for; the lock file names none.
 NPM := npm --prefix page
 
-# Stages of the tests run side by side, `python` in two processes: each waits a third of its time.
-STAGES_AT_ONCE := 2
+# Stages of the tests run side by side, `python` in two processes: each waits a third of its time or more.
+STAGES_AT_ONCE := 3
 # The longest first: what is short fills the gaps.
 STAGES := spark uncovered hbase python page capture spark35 lint servers
 LONG_STAGES := $(STAGES) images
@@ -218,7 +218,9 @@ UNCOVERED += $(filter-out $(addsuffix /%,$(UNCOVERED)) $(UNCOVERED),$(shell grep
 
 tests-python: setup
 	@mkdir -p build/test
+	@# In the order of their names: the files with one long test each would otherwise be the last ones.
 	$(COUNTED) --json --out build/test/coverage.json -m pytest --durations=30 --numprocesses 2 --dist loadfile \
+		--no-loadscope-reorder \
 		-m 'not java and not servers and not browser and not images' $(addprefix --ignore=,$(UNCOVERED))
 	$(COUNTED) --merge build/test/coverage.json --out build/test/coverage.json --skip-covered --fail-under 95
 

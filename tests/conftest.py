@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Generator, Iterator
@@ -53,6 +54,13 @@ def public_path() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
         Path(path).chmod(0o755)
         yield Path(path)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Exempt the collected tests, most objects of this process, from garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
