@@ -24,7 +24,17 @@ from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from tests.support.assistants import MODES, body_of, call_message, calls_of, over_http, post, text_of
+from tests.support.assistants import (
+    MODES,
+    body_of,
+    call_message,
+    calls_of,
+    command,
+    over_http,
+    over_stdio,
+    post,
+    text_of,
+)
 from tests.support.lineage_documents import copying, run
 from tests.support.sampled_store import load_recent
 from tests.support.served_app import serving
@@ -64,7 +74,7 @@ def _call(client: FlaskClient, name: str, arguments: Any, **options: Any) -> Any
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*MODES, "stdio"])
 def test_the_client_of_the_sdk_calls_every_tool(url: str, mode: str) -> None:
     store = LineageStore(open_table(url))
     runs = create_app(store).test_client().get("/v3/namespaces/bank/runs?start=0").json["runs"]
@@ -83,7 +93,11 @@ def test_the_client_of_the_sdk_calls_every_tool(url: str, mode: str) -> None:
         }
 
     with serving(create_app(store)) as server:
-        results = over_http(f"http://127.0.0.1:{server.port}/mcp", call_all, mode=mode)
+        address = f"http://127.0.0.1:{server.port}"
+        if mode == "stdio":
+            results = over_stdio(command("--server", address, "--write"), call_all)
+        else:
+            results = over_http(f"{address}/mcp", call_all, mode=mode)
     store.close()
     for name in [name for name, tool in query_tools().items() if "policy" in tool.parameters]:
         assert "'none'" in text_of(results.pop(name)), name
