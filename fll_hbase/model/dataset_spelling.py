@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from urllib.parse import unquote
 
 Name = tuple[str, str]
 """Namespace and name of a dataset."""
@@ -50,6 +51,10 @@ _WITHOUT_TABLES = {
 """Schemes of files and topics: their names have no parts, and are case-sensitive."""
 
 HADOOP_S3 = re.compile(r"s3[an]://")
+_OBJECT_STORES = {"s3", "gs", "wasb", "wasbs"}
+"""Schemes of stores whose names have no leading slash."""
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", re.DOTALL)
+_PARTITION = re.compile(r"/[^/=]+=[^/]*$")
 _STEPS_MAX = 16
 """Maximum number of name parts and of parent directories to try: names are long, and events have many."""
 _QUOTED = re.compile(r'(?:"[^"./]+"|`[^`./]+`)(?:\.(?:"[^"./]+"|`[^`./]+`|[^"`./]+))*')
@@ -72,6 +77,24 @@ def object_name(namespace: str, name: str) -> Name:
     if not HADOOP_S3.match(namespace):
         return namespace, name
     return HADOOP_S3.sub("s3://", namespace), name.strip("/") or name
+
+
+def path_name(path: str) -> Name:
+    """Return the dataset of a path or URI of files, without the partition at its end.
+
+    Its namespace and name are those that the Spark agent of OpenLineage writes.
+    """
+    match = _URI.fullmatch(path)
+    scheme, authority, name = match.groups("") if match else ("", "", path)
+    scheme = scheme.lower()
+    name = (unquote(name) if match else name).rstrip("/") or "/"
+    while _PARTITION.search(name):
+        name = _PARTITION.sub("", name) or "/"
+    if scheme in ("", "file"):
+        return "file", name
+    scheme = "s3" if scheme in ("s3a", "s3n") else scheme
+    namespace = f"{scheme}://{authority}" if authority else scheme
+    return namespace, (name.lstrip("/") or "/") if scheme in _OBJECT_STORES else name
 
 
 def namespace_key(namespace: str) -> str:

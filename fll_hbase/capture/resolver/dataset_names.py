@@ -20,11 +20,10 @@ import posixpath
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-_OBJECT_STORES = re.compile(r"(s3|gs|wasbs?)[a-z]?$")
-_S3 = re.compile(r"s3[an]$")
-_PARTITION = re.compile(r"/[^/=]+=[^/]*$")
+from fll_hbase.model.dataset_spelling import path_name
+
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433, "oracle": 1521}
 _DERBY_ELSEWHERE = ("memory:", "classpath:", "jar:")
 _SCHEMES = {"postgresql": "postgres", "mariadb": "mysql"}
@@ -52,33 +51,9 @@ def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
     if row.get("stream") and not location:
         paths = [path.rpartition("/")[0] for path in paths]
     if paths:
-        names = [path_name(path) for path in paths]
+        names = [DatasetName(*path_name(path)) for path in paths]
         return sorted({_with_symlink(name, symlink, row.get("metastore")) for name in names})
     return [] if symlink is None else [DatasetName(str(row.get("catalog") or "spark_catalog"), symlink)]
-
-
-def path_name(path: str) -> DatasetName:
-    """Return the dataset of a path or URI, without credentials and without the partition at its end."""
-    scheme, authority, name = _split(path)
-    name = name.rstrip("/") or "/"
-    while _PARTITION.search(name):
-        name = _PARTITION.sub("", name) or "/"
-    if scheme in ("", "file"):
-        return DatasetName("file", name)
-    if _S3.match(scheme):
-        scheme = "s3"
-    if _OBJECT_STORES.match(scheme):
-        return DatasetName(f"{scheme}://{authority}", name.lstrip("/") or "/")
-    return DatasetName(f"{scheme}://{authority}" if authority else scheme, name)
-
-
-def _split(path: str) -> tuple[str, str, str]:
-    """Split a URI into scheme, authority and decoded path; a plain path has only a path, unchanged."""
-    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", path)
-    if match is None:
-        return "", "", path
-    scheme, authority, name = match.groups()
-    return scheme.lower(), authority or "", unquote(name) if "%" in name else name
 
 
 def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -> DatasetName:

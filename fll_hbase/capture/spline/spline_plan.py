@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names, path_name
+from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
+from fll_hbase.model.dataset_spelling import path_name
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.validation import Part
 
@@ -96,7 +97,7 @@ def datasets(uri: str, params: Json) -> list[DatasetName]:
         return dataset_names({"kind": "jdbc", "url": url, "name": table})
     opaque = _OPAQUE.fullmatch(uri)
     if opaque is None:
-        return [path_name(uri)] if uri else []
+        return [DatasetName(*path_name(uri))] if uri else []
     scheme, name = opaque[1].lower(), opaque[2]
     if scheme == "kafka" and isinstance(servers := params.get(SERVERS), str) and servers:
         return dataset_names({"kind": "kafka", "topic": name, "servers": servers})

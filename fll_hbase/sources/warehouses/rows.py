@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from fll_hbase.model.dataset_spelling import path_name
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
 from fll_hbase.runtime import deadline
@@ -29,7 +30,8 @@ _NUMBER = re.compile(r"\d{10,}(?:\.\d*)?|\d\.\d+[Ee]\+?\d+")
 """A number as text, as BigQuery's API writes times. Shorter ones are dates, such as `20260301`."""
 _DIVISORS = ((10**11, 1), (10**14, 10**3), (10**17, 10**6))
 """The divisors of seconds, milliseconds and microseconds, each with the number that is too large for it."""
-_PATH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)/*(.*)", re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_AZURE = re.compile(r"^azure://([^/]+)/([^/]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +193,12 @@ def _number_to_text(number: float) -> str:
 
 
 def path_dataset(path: str, namespace: str) -> Dataset:
-    """Return a path as OpenLineage names it: `s3://bucket/a/` is `a` in `s3://bucket`.
+    """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    A path without a scheme is in `namespace`. Snowflake writes `gcs` for Google's scheme `gs`.
+    A path without a scheme is in `namespace`. For stores of Google and Azure, Snowflake has its own schemes.
     """
-    match = _PATH.fullmatch(re.sub("^gcs://", "gs://", path))
-    return Dataset(match[1], match[2].rstrip("/") or "/") if match else Dataset(namespace, path)
+    uri = _AZURE.sub(r"wasbs://\2@\1", re.sub("^gcs://", "gs://", path))
+    return Dataset(*path_name(uri)) if _SCHEME.match(uri) else Dataset(namespace, path)
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:

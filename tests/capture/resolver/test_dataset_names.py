@@ -6,37 +6,8 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.capture.resolver.dataset_names import dataset_names, path_name
+from fll_hbase.capture.resolver.dataset_names import dataset_names
 from fll_hbase.capture.resolver.query_tables import stored_parts
-
-PATHS = {
-    "/data/orders": ("file", "/data/orders"),
-    "file:/data/orders/": ("file", "/data/orders"),
-    "file:///data/c s v ü": ("file", "/data/c s v ü"),
-    "file:/data/c%20s": ("file", "/data/c s"),
-    "/data/orders/day=1/hour=2": ("file", "/data/orders"),
-    "/data/orders/day=1/part.parquet": ("file", "/data/orders/day=1/part.parquet"),
-    "/": ("file", "/"),
-    "hdfs://nn:8020/data/orders": ("hdfs://nn:8020", "/data/orders"),
-    "s3a://bucket/data/orders/": ("s3://bucket", "data/orders"),
-    "s3n://bucket/": ("s3://bucket", "/"),
-    "gs://bucket/data/day=1": ("gs://bucket", "data"),
-    "wasbs://box@account.blob.core.windows.net/data": (
-        "wasbs://box@account.blob.core.windows.net",
-        "data",
-    ),
-    "abfss://box@account.dfs.core.windows.net/data": (
-        "abfss://box@account.dfs.core.windows.net",
-        "/data",
-    ),
-    "dbfs:/mnt/orders": ("dbfs", "/mnt/orders"),
-}
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_paths(path: str) -> None:
-    assert path_name(path)[:2] == PATHS[path]
-
 
 URLS = {
     "jdbc:postgresql://db/shop": ("postgres://db:5432", "shop.t"),

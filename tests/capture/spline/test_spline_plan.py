@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.capture.resolver.dataset_names import dataset_names, path_name
+from fll_hbase.capture.resolver.dataset_names import dataset_names
 from fll_hbase.capture.spline.spline_plan import SERVERS, datasets
 
 
@@ -43,4 +43,4 @@ def test_datasets(uri: str, params: dict[str, str], expected: list[tuple[str, st
 def test_a_table_has_the_name_that_capture_gives_it(table: str) -> None:
     url = "jdbc:oracle:thin:@//db:1521/XE"
     assert datasets(f"{url}:{table}", {}) == dataset_names({"kind": "jdbc", "url": url, "name": table})
-    assert datasets("gs://bucket/a%20b", {}) == [path_name("gs://bucket/a%20b")]
+    assert datasets("gs://bucket/a%20b", {}) == [("gs://bucket", "a b", None)]

@@ -84,9 +84,14 @@ def test_a_number_is_a_text_and_a_list_is_not() -> None:
         ("s3://lake/a/b", ("s3://lake", "a/b")),
         ("gcs://lake/a/b", ("gs://lake", "a/b")),
         ("s3://lake/a/", ("s3://lake", "a")),
-        ("abfss://c@h.net/a", ("abfss://c@h.net", "a")),
+        ("s3a://lake/a/day=1", ("s3://lake", "a")),
+        ("abfss://c@h.net/a", ("abfss://c@h.net", "/a")),
+        ("hdfs://nn:8020/a", ("hdfs://nn:8020", "/a")),
+        ("dbfs:/mnt/a", ("dbfs", "/mnt/a")),
+        ("azure://h.blob.core.windows.net/c/a/", ("wasbs://c@h.blob.core.windows.net", "a")),
         ("gs://lake", ("gs://lake", "/")),
         ("/Volumes/a", ("n", "/Volumes/a")),
+        ("a\nb:/c", ("n", "a\nb:/c")),
     ],
 )
 def test_a_path(path: str, dataset: tuple[str, str]) -> None:
