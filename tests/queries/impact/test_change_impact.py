@@ -101,6 +101,9 @@ def test_changes_of_a_statement(
     [
         ("r JOIN s ON r.i = s.i", "r LEFT OUTER JOIN s ON r.i = s.i", True),
         ("r LEFT JOIN s ON r.i = s.i", "r RIGHT JOIN s ON r.i = s.i", True),
+        ("r LEFT JOIN s ON r.i = s.i", "s LEFT JOIN r ON r.i = s.i", True),
+        ("r LEFT JOIN s ON r.i = s.i", "r left outer join s ON r.i = s.i", False),
+        ("r FULL JOIN s ON r.i = s.i", "s FULL JOIN r ON r.i = s.i", False),
         ("r JOIN s ON r.i = s.i", "r INNER JOIN s ON r.i = s.i", False),
         ("r INTERSECT SELECT r.a FROM r", "r EXCEPT SELECT r.a FROM r", True),
         ("r EXCEPT SELECT r.a FROM r", "r EXCEPT SELECT r.a FROM r", False),

@@ -27,6 +27,7 @@ _LITERALS = {
     *(_T.BIT_STRING, _T.BYTE_STRING, _T.HEREDOC_STRING),
 }
 _JOIN_WORDS = {_T.LEFT, _T.RIGHT, _T.FULL, _T.SEMI, _T.ANTI, _T.NATURAL, _T.ASOF}
+_ONE_SIDED = _JOIN_WORDS - {_T.FULL, _T.NATURAL}
 _SET_QUANTIFIERS = {_T.DISTINCT, _T.ALL}
 # IN (1, 2) and IN (1, 2, 3) are the same job.
 _LIST_OF_LITERALS = re.compile(r"(\b[Ii][Nn] ?)\(\?(?:, ?\?)+\)")
@@ -240,16 +241,28 @@ def sql_literals(sql: str) -> tuple[str, ...]:
 def sql_row_words(sql: str) -> Counter[str]:
     """Return how often SQL of any dialect has each kind of outer join, and EXCEPT and INTERSECT.
 
-    They decide which rows a query has, and lineage has the same fields for each of them. SQL without valid
-    tokens has none.
+    They decide which rows a query has, and lineage has the same fields for each of them. Joins whose sides
+    differ count by the last part of the name of the joined table. SQL without valid tokens has none.
     """
     try:
-        kinds = [token.token_type for token in Dialect.get_or_raise("").tokenize(sql)]
+        tokens = Dialect.get_or_raise("").tokenize(sql)
     except SqlglotError:
         return Counter()
+    kinds = [token.token_type for token in tokens]
     words = Counter(kind.name for kind in kinds if kind in (_T.EXCEPT, _T.INTERSECT))
     for number, kind in enumerate(kinds):
         if kind is _T.JOIN:
             # Such as LEFT OUTER JOIN, NATURAL LEFT JOIN and LEFT ANTI JOIN.
-            words.update(word.name for word in kinds[max(number - 3, 0) : number] if word in _JOIN_WORDS)
+            joins = [word for word in kinds[max(number - 3, 0) : number] if word in _JOIN_WORDS]
+            words.update(word.name for word in joins)
+            if _ONE_SIDED.intersection(joins):
+                words[f"JOIN {_last_part(tokens[number + 1 :])}"] += 1
     return words
+
+
+def _last_part(tokens: Sequence[Token]) -> str:
+    """Return the last part of the name with which tokens begin, in lower case, or "" without a name."""
+    last = 1
+    while last + 1 < len(tokens) and tokens[last].token_type is _T.DOT:
+        last += 2
+    return tokens[last - 1].text.casefold() if tokens else ""
