@@ -34,14 +34,14 @@ def bench(sizes: Sequence[int]) -> None:
     for size in sizes[:-1]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "runs.db")
-            _record(f"sqlite:///{path}", size)
+            record_history(f"sqlite:///{path}", size)
             cells, file_bytes, index_bytes = _measure(path)
         print_figure(f"run index of {size:,} runs: cells", cells / size, "bytes")
         print_figure(f"run index of {size:,} runs: SQLite", index_bytes / size, "bytes", target="at most 70")
         print_figure(f"everything of {size:,} runs: SQLite", file_bytes / size, "bytes")
 
 
-def _record(url: str, size: int) -> None:
+def record_history(url: str, size: int) -> None:
     with closing(open_store(Settings(store=url))) as store:
         for begin in range(0, size, BATCH_RUNS):
             numbers = range(begin, min(begin + BATCH_RUNS, size))
