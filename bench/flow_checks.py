@@ -68,7 +68,7 @@ def _seal(store: LineageStore) -> None:
 
 
 def _check(store: LineageStore, states: Table) -> FlowCheck:
-    """Check the policy, delivering violations to nobody."""
+    """Check the policy without sending its violations."""
     return FlowChecker(store.components, states, grace_ms=0).check(POLICY, lambda *_: None)
 
 

@@ -42,6 +42,7 @@ def bench(sizes: Sequence[int]) -> None:
 
 
 def record_history(url: str, size: int) -> None:
+    """Record `size` runs of one content in a new store, evenly over DAYS days."""
     with closing(open_store(Settings(store=url))) as store:
         for begin in range(0, size, BATCH_RUNS):
             numbers = range(begin, min(begin + BATCH_RUNS, size))

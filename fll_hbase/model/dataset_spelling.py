@@ -54,7 +54,6 @@ HADOOP_S3 = re.compile(r"s3[an]://")
 _OBJECT_STORES = {"s3", "gs", "wasb", "wasbs"}
 """Schemes of stores whose names have no leading slash."""
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", re.DOTALL)
-_PARTITION = re.compile(r"/[^/=]+=[^/]*$")
 _STEPS_MAX = 16
 """Maximum number of name parts and of parent directories to try: names are long, and events have many."""
 _QUOTED = re.compile(r'(?:"[^"./]+"|`[^`./]+`)(?:\.(?:"[^"./]+"|`[^`./]+`|[^"`./]+))*')
@@ -88,8 +87,11 @@ def path_name(path: str) -> Name:
     scheme, authority, name = match.groups("") if match else ("", "", path)
     scheme = scheme.lower()
     name = (unquote(name) if match else name).rstrip("/") or "/"
-    while _PARTITION.search(name):
-        name = _PARTITION.sub("", name) or "/"
+    directory, _, last = name.rpartition("/")
+    # Split from the end: a search in the whole name for each partition would take the square of its length.
+    while last.find("=") > 0 and name != last:
+        name = directory or "/"
+        directory, _, last = name.rpartition("/")
     if scheme in ("", "file"):
         return "file", name
     scheme = "s3" if scheme in ("s3a", "s3n") else scheme

@@ -28,6 +28,10 @@ _LITERALS = {
 }
 _JOIN_WORDS = {_T.LEFT, _T.RIGHT, _T.FULL, _T.SEMI, _T.ANTI, _T.NATURAL, _T.ASOF}
 _ONE_SIDED = _JOIN_WORDS - {_T.FULL, _T.NATURAL}
+_QUOTES = {"[", "]", "`"}
+"""Around names in some dialects; where the dialect is unknown, each is a token of its own."""
+_NAME_TOKENS_MAX = 15
+"""Tokens of the longest name that is read: four quoted parts, with dots between them."""
 _SET_QUANTIFIERS = {_T.DISTINCT, _T.ALL}
 # IN (1, 2) and IN (1, 2, 3) are the same job.
 _LIST_OF_LITERALS = re.compile(r"(\b[Ii][Nn] ?)\(\?(?:, ?\?)+\)")
@@ -256,13 +260,14 @@ def sql_row_words(sql: str) -> Counter[str]:
             joins = [word for word in kinds[max(number - 3, 0) : number] if word in _JOIN_WORDS]
             words.update(word.name for word in joins)
             if _ONE_SIDED.intersection(joins):
-                words[f"JOIN {_last_part(tokens[number + 1 :])}"] += 1
+                words[f"JOIN {_last_part(tokens[number + 1 : number + 1 + _NAME_TOKENS_MAX])}"] += 1
     return words
 
 
 def _last_part(tokens: Sequence[Token]) -> str:
     """Return the last part of the name with which tokens begin, in lower case, or "" without a name."""
+    parts = [token for token in tokens if token.text not in _QUOTES]
     last = 1
-    while last + 1 < len(tokens) and tokens[last].token_type is _T.DOT:
+    while last + 1 < len(parts) and parts[last].token_type is _T.DOT:
         last += 2
-    return tokens[last - 1].text.casefold() if tokens else ""
+    return parts[last - 1].text.casefold() if parts else ""
