@@ -53,6 +53,8 @@ _WITHOUT_TABLES = {
 HADOOP_S3 = re.compile(r"s3[an]://")
 _OBJECT_STORES = {"s3", "gs", "wasb", "wasbs"}
 """Schemes of stores whose names have no leading slash."""
+_PATH_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+_SHARED_FILES = re.compile(r"(?:s3[an]?|gc?s|abfss?|wasbs?|azure|hdfs|dbfs):/+[^*?{\[]*$", re.IGNORECASE)
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", re.DOTALL)
 _STEPS_MAX = 16
 """Maximum number of name parts and of parent directories to try: names are long, and events have many."""
@@ -81,7 +83,8 @@ def object_name(namespace: str, name: str) -> Name:
 def path_name(path: str) -> Name:
     """Return the dataset of a path or URI of files, without the partition at its end.
 
-    Its namespace and name are those that the Spark agent of OpenLineage writes.
+    Its namespace and name are those that the Spark agent of OpenLineage writes. The schemes `gcs` and `azure`
+    are Snowflake's.
     """
     match = _URI.fullmatch(path)
     scheme, authority, name = match.groups("") if match else ("", "", path)
@@ -94,9 +97,22 @@ def path_name(path: str) -> Name:
         directory, _, last = name.rpartition("/")
     if scheme in ("", "file"):
         return "file", name
-    scheme = "s3" if scheme in ("s3a", "s3n") else scheme
+    if scheme == "azure":
+        container, _, name = name.lstrip("/").partition("/")
+        scheme, authority = "wasbs", f"{container}@{authority}"
+    scheme = _PATH_SCHEMES.get(scheme, scheme)
     namespace = f"{scheme}://{authority}" if authority else scheme
     return namespace, (name.lstrip("/") or "/") if scheme in _OBJECT_STORES else name
+
+
+def file_alias(name: str) -> Name | None:
+    """Return `path_name` for a URI of files in a store that many programs share, or None for another name.
+
+    None for a partition or pattern too, since these are only a part of a dataset.
+    """
+    if not _SHARED_FILES.match(name) or "=" in name.rstrip("/").rpartition("/")[2][1:]:
+        return None
+    return path_name(name)
 
 
 def namespace_key(namespace: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.model.dataset_spelling import path_name
+from fll_hbase.model.dataset_spelling import file_alias, path_name
 
 PATHS = {
     "/data/orders": ("file", "/data/orders"),
@@ -31,9 +31,26 @@ PATHS = {
         "/data",
     ),
     "dbfs:/mnt/orders": ("dbfs", "/mnt/orders"),
+    "gcs://bucket/data": ("gs://bucket", "data"),
+    "azure://account.blob.core.windows.net/box/data/": ("wasbs://box@account.blob.core.windows.net", "data"),
+    "azure://account.blob.core.windows.net/box": ("wasbs://box@account.blob.core.windows.net", "/"),
 }
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_paths(path: str) -> None:
     assert path_name(path) == PATHS[path]
+
+
+@pytest.mark.parametrize("uri", ["S3A://b/a/", "s3://b/a", "gs://b/k=v/a", "dbfs:/mnt/a", "azure://h/box/a"])
+def test_the_alias_of_a_uri_is_the_name_of_its_path(uri: str) -> None:
+    assert file_alias(uri) == path_name(uri)
+
+
+OTHERS = ["/data/a", "file:///data/a", "https://h/a.csv", "@stage/a", "s3", "t", "my s3://b/a"]
+PARTS = ["s3://b/a/day=1", "s3://b/a/day=1/", "s3://b/*.csv", "s3://b/{a,b}", "s3://b/a[12]"]
+
+
+@pytest.mark.parametrize("name", [*OTHERS, *PARTS])
+def test_a_part_of_a_dataset_and_other_names_have_no_alias(name: str) -> None:
+    assert file_alias(name) is None

@@ -91,13 +91,12 @@ def _read_script(
         run, details=encode_details(sql=sql if sql.isascii() else sql.encode(errors="replace").decode())
     )
     operations = _to_lineage(state)
-    datasets = {*operations.info.sources, *operations.info.destinations}
-    metadata = (
-        DatasetMetadata(dataset, aliases=state.aliases[dataset])
-        for dataset in sorted(datasets)
-        if state.aliases.get(dataset)
+    aliases = (
+        DatasetMetadata(dataset, aliases=state.aliases.get(dataset) or naming.file_aliases(dataset.name))
+        for dataset in sorted({*operations.info.sources, *operations.info.destinations})
     )
-    return ScriptReading(run, operations, tuple(validator.warnings), tuple(metadata))
+    metadata = tuple(item for item in aliases if item.aliases)
+    return ScriptReading(run, operations, tuple(validator.warnings), metadata)
 
 
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:

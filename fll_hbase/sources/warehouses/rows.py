@@ -31,7 +31,6 @@ _NUMBER = re.compile(r"\d{10,}(?:\.\d*)?|\d\.\d+[Ee]\+?\d+")
 _DIVISORS = ((10**11, 1), (10**14, 10**3), (10**17, 10**6))
 """The divisors of seconds, milliseconds and microseconds, each with the number that is too large for it."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_AZURE = re.compile(r"^azure://([^/]+)/([^/]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +194,9 @@ def _number_to_text(number: float) -> str:
 def path_dataset(path: str, namespace: str) -> Dataset:
     """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    A path without a scheme is in `namespace`. For stores of Google and Azure, Snowflake has its own schemes.
+    A path without a scheme is in `namespace`.
     """
-    uri = _AZURE.sub(r"wasbs://\2@\1", re.sub("^gcs://", "gs://", path))
-    return Dataset(*path_name(uri)) if _SCHEME.match(uri) else Dataset(namespace, path)
+    return Dataset(*path_name(path)) if _SCHEME.match(path) else Dataset(namespace, path)
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:

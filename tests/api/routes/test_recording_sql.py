@@ -170,6 +170,24 @@ def test_a_parameter_it_does_not_know(client: FlaskClient) -> None:
     assert error_paths(post(client, document(), colour="red"), 400) == ["colour"]
 
 
+@pytest.mark.parametrize(
+    ("uri", "captured"),
+    [
+        ("s3a://lake/raw/orders/", {"namespace": "s3://lake", "name": "raw/orders"}),
+        ("hdfs://nn:8020/orders", {"namespace": "hdfs://nn:8020", "name": "/orders"}),
+    ],
+)
+def test_a_path_is_the_dataset_of_captured_jobs(client: FlaskClient, uri: str, captured: Json) -> None:
+    """A path keeps its name in the namespace of the script, and either name finds the runs of both."""
+    record_new(client, copying("source", captured, "id", run=run("job")), namespace="jobs")
+    text = f"INSERT INTO loaded (id) SELECT id FROM parquet.`{uri}`"
+    assert post(client, document(text)).status_code == 201
+    entries = lineage(client, "loaded", direction="backward", level=5)
+    assert [entry["source"]["name"] for entry in entries] == [uri, "source"]
+    forward = lineage(client, captured["name"], namespace=captured["namespace"], direction="forward")
+    assert [entry["destination"]["name"] for entry in forward] == ["loaded"]
+
+
 def test_words_of_three_sources_for_one_table(client: FlaskClient) -> None:
     """SQL, an OpenLineage event without columns and DataHub's urn meet: each name finds all runs."""
     namespace = "postgres://db:5432"

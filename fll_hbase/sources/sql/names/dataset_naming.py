@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from fll_hbase.model.dataset_spelling import file_alias
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql.dialects import facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
 from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+from fll_hbase.sources.validation import ID_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,13 @@ class DatasetNaming:
             for namespace in self.alias_namespaces
             if has_full_name(namespace, parts)
         )
+
+    def file_aliases(self, name: str) -> tuple[Dataset, ...]:
+        """Return the dataset that captured jobs and warehouses have at the URI `name`, or ()."""
+        alias = file_alias(name)
+        if not alias or alias == (self.namespace, name) or len(alias[0].encode()) > ID_BYTES_MAX:
+            return ()
+        return (Dataset(*alias),)
 
     def mapped(self, name: str, parts: Sequence[str]) -> str:
         """Return the name of a table with these parts in the namespace if `is_mapped`, else `name`."""

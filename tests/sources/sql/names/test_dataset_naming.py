@@ -142,3 +142,17 @@ def test_variables_of_snowflake_are_not_columns() -> None:
     operations = read({"sql": text, "dialect": "snowflake"}).operations.info.operations
     (source,) = (operation for operation in operations if isinstance(operation, Read))
     assert [field.name for field in source.outputs] == ["$1", "$2"]
+
+
+def test_a_path_has_the_name_of_captured_jobs_as_an_alias() -> None:
+    """In their own namespace they are one name, and a bucket that no namespace can name has no alias."""
+    for uri, namespace, aliases in (
+        ("s3a://lake/orders", "own", (Dataset("s3://lake", "orders"),)),
+        ("dbfs:/orders", "dbfs", (Dataset("dbfs", "/orders"),)),
+        (f"s3://{'b' * 1100}/orders", "own", ()),
+        ("/lake/orders", "own", ()),
+    ):
+        text = f"INSERT INTO t (a) SELECT a FROM parquet.`{uri}`"
+        reading = read({"sql": text, "datasetNamespace": namespace})
+        assert [item.aliases for item in reading.metadata] == [aliases] * bool(aliases)
+        assert reading.operations.info.sources == (Dataset(namespace, uri),)
