@@ -194,9 +194,11 @@ def _number_to_text(number: float) -> str:
 def path_dataset(path: str, namespace: str) -> Dataset:
     """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    A path without a scheme is in `namespace`.
+    A path without a scheme is in `namespace`, and so is one whose namespace would be too long.
     """
-    return Dataset(*path_name(path)) if _SCHEME.match(path) else Dataset(namespace, path)
+    dataset = Dataset(*path_name(path))
+    is_uri = _SCHEME.match(path) and len(dataset.namespace.encode()) <= ID_BYTES_MAX
+    return dataset if is_uri else Dataset(namespace, path)
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:

@@ -92,6 +92,7 @@ def test_a_number_is_a_text_and_a_list_is_not() -> None:
         ("gs://lake", ("gs://lake", "/")),
         ("/Volumes/a", ("n", "/Volumes/a")),
         ("a\nb:/c", ("n", "a\nb:/c")),
+        (f"s3://{'b' * 1_020}/c", ("n", f"s3://{'b' * 1_020}/c")),
     ],
 )
 def test_a_path(path: str, dataset: tuple[str, str]) -> None:
