@@ -20,7 +20,7 @@ FLAGS = [
 
 
 def launch(playwright: Playwright) -> Browser:
-    """Start the Chromium of the system. Raises FileNotFoundError with what installs it if there is none."""
+    """Start the Chromium of the system. Exits with what installs it if there is none."""
     for program in filter(None, map(shutil.which, PROGRAMS)):
         return playwright.chromium.launch(executable_path=program, args=FLAGS)
-    raise FileNotFoundError("Chromium not found: run tools/system-packages browser")
+    raise SystemExit("Chromium not found: run tools/system-packages browser")

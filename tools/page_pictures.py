@@ -65,9 +65,9 @@ def main() -> None:
         load(opened, END_MS)
         for field in PERSONAL:
             opened.tags.put(field, "PII", TagNote("ana@example.org", "Identifies a customer"))
+        browser = chromium.launch(playwright)
         server = Server(store, workers=1)
         expect.set_options(timeout=WAIT_MS)
-        browser = chromium.launch(playwright)
         try:
             page = browser.new_page(viewport=SIZE, reduced_motion="reduce", color_scheme="light")  # type: ignore[arg-type]
             FOLDER.mkdir(exist_ok=True)

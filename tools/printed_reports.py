@@ -36,8 +36,8 @@ def main() -> None:
         for field in PERSONAL:
             opened.tags.put(field, "PII", TagNote("ana@example.org", "Identifies a customer"))
         opened.policies.put(AgePolicy("gdpr", parse_max_age("30d"), "PII", None, "", 0))
-        server = Server(store, workers=1)
         browser = chromium.launch(playwright)
+        server = Server(store, workers=1)
         try:
             page = browser.new_page(extra_http_headers={"Accept": "text/html"})
             for name, query in REPORTS.items():

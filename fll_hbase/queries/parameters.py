@@ -9,7 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache
-from numbers import Number
+from numbers import Real
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -151,7 +151,7 @@ def time_fault(time: Any) -> str:
     """Return what is wrong with a time: empty, without a zone, or not a time, or "" if it is valid."""
     if time is None or time == "":
         return "is empty; leave it out for the default"
-    if not isinstance(time, str | date | Number):
+    if isinstance(time, bool) or not isinstance(time, str | date | Real | Decimal):
         return f"{time!r} is not a time: give a text, seconds since 1970, a date or a datetime"
     if isinstance(time, datetime) and time.tzinfo is None:
         return f"{time} is a time of day, which needs a zone: tzinfo=datetime.UTC, or another"
@@ -161,7 +161,8 @@ def time_fault(time: Any) -> str:
 def count_fault(count: Any, *, minimum: int | None = 1, maximum: int | None = None) -> str:
     """Return what is wrong with a whole number from `minimum` (1 if None) to `maximum`, or "" if valid."""
     least = 1 if minimum is None else minimum
-    if isinstance(count, int) and count >= least and (maximum is None or count <= maximum):
+    is_number = isinstance(count, int) and not isinstance(count, bool)
+    if is_number and count >= least and (maximum is None or count <= maximum):
         return ""
     bounds = f"{least} or more" if maximum is None else f"from {least} to {maximum}"
     return f"invalid value {count!r}: expected {bounds}"

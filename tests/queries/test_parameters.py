@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Annotated, Any
 
+import numpy
 import pytest
 
 from fll_hbase.queries.parameters import About, AnyDirection, Kind, Parameter, Time, parameters
@@ -68,6 +70,9 @@ def test_the_text_of_a_url(attribute: str, value: Any, text: str) -> None:
         ("level", 0, "invalid value 0: expected from 1 to 9"),
         ("level", 10, "invalid value 10: expected from 1 to 9"),
         ("level", "3", "invalid value '3': expected from 1 to 9"),
+        ("level", True, "invalid value True: expected from 1 to 9"),
+        ("since", True, "True is not a time"),
+        ("since", 1j, "1j is not a time"),
         ("direction", "up", "invalid value 'up': expected both, backward or forward"),
         ("name", None, "is empty"),
         ("name", 1, "1 is not a text"),
@@ -94,6 +99,8 @@ def test_faults(attribute: str, value: Any, fault: str) -> None:
         ("level", 9),
         ("direction", "both"),
         ("since", 0),
+        ("since", Decimal("1.5")),
+        ("since", numpy.int64(5)),
         ("text", ""),
         ("text", None),
     ],
