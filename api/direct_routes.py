@@ -104,7 +104,7 @@ class DirectRoutes:
         return [response.get_data()]
 
     def _answer(self, environ: WSGIEnvironment) -> _Answer:
-        """Return a function that answers the request. Raises _NotPlain, or the errors of the request."""
+        """Set ROUTE; return a function that answers the request. Raises _NotPlain or the request's errors."""
         path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
         view = self._views.select(environ)
@@ -141,7 +141,8 @@ class DirectRoutes:
     ) -> ParsedDocument:
         """Read the document of a request: an event without a namespace, a native document with one.
 
-        Raises _NotPlain for a request that Flask must handle, or the errors of the document.
+        Flask can read the body again. Raises _NotPlain for a request that Flask must handle, Forbidden, or
+        the errors of the document.
         """
         length = environ.get("CONTENT_LENGTH") or ""
         is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and _LENGTH.fullmatch(length)

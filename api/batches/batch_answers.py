@@ -89,7 +89,7 @@ def parse_batch(raw: bytes) -> Batch:
 
 
 def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
-    """Return the answers of a batch, in order; equal queries are answered once.
+    """Return one answer for each query of a batch, in order; queries with equal paths share an answer.
 
     After the deadline, or beyond ANSWER_BYTES_MAX, the remaining queries are answered with a problem.
     """
@@ -121,7 +121,7 @@ class _Asker:
         self._answers: dict[str, _Answer] = {}
 
     def first_reads(self, path: str) -> FirstReads:
-        """Return the windows that a query reads first, or no windows for an invalid query."""
+        """Return the windows that a query reads first, or none without a valid query in the path."""
         with self._context(path):
             try:
                 query = _requested_query()
@@ -131,7 +131,7 @@ class _Asker:
                 return FirstReads()
 
     def answer(self, path: str) -> _Answer:
-        """Return the answer to a query, or a problem if the answers are too large."""
+        """Return the answer to a query, or a problem if earlier answers are too large or the time is over."""
         # Equal queries share one answer, which is sent for each of them and counts each time.
         if self._size_bytes > ANSWER_BYTES_MAX:
             self.truncated_by.add(f"answer_bytes_max={ANSWER_BYTES_MAX}")

@@ -44,7 +44,7 @@ class Presence:
 
 
 class LongRequests:
-    """The processor time that long requests of each client took in one lane."""
+    """Processor time beyond LONG_SECONDS that each client's requests took in one lane; it decays."""
 
     def __init__(self) -> None:
         self._clients: LRUCache[Client, tuple[float, float]] = LRUCache(KNOWN_MAX)
@@ -55,10 +55,10 @@ class LongRequests:
             self._clients[client] = self._faded(client, now) + max(seconds - LONG_SECONDS, 0.0), now
 
     def has_long(self, client: Client, now: float) -> bool:
-        """Return whether a client's requests are long, which is assumed of an unknown client."""
+        """Return whether the noted time of a client exceeds LONG_SECONDS, or the client is unknown."""
         return client not in self._clients or self._faded(client, now) > LONG_SECONDS
 
     def _faded(self, client: Client, now: float) -> float:
-        """Return the noted time of a client, decayed until `now`."""
+        """Return the noted time of a client, decayed until `now`, or 0 for an unknown client."""
         seconds, noted_at = self._clients.get(client, (0.0, now))
         return seconds * math.exp((noted_at - now) / FADE_SECONDS)

@@ -181,7 +181,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return bool(self.server.is_alone(self))
 
     def refuse(self, detail: str) -> None:
-        """Answer the first request, whose processing has not begun, with a 503."""
+        """Make the answer to the first request, whose processing has not begun, a 503 with this detail."""
         self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)
 
     def service(self) -> None:
@@ -246,7 +246,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._send()
 
     def write_soon(self, data: bytes) -> int:
-        """Add bytes to the answer and return their number, without waiting. Raises ClientDisconnected."""
+        """Add bytes to the answer and return their number, without waiting.
+
+        Raises ClientDisconnected, also if the temporary file of the answer cannot be written.
+        """
         with self.outbuf_lock:
             if not self.connected:
                 raise ClientDisconnected
@@ -264,7 +267,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return len(data)
 
     def check_time(self, now: float) -> None:
-        """Close the connection if its client is silent for too long, refuse a request that takes too long.
+        """Close a silent connection, refuse a slow request, or probe a client that has stopped sending.
 
         `now` is in monotonic seconds. The connection may be closed already.
         """
@@ -322,7 +325,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     def _probe(self, now: float) -> None:
         """Send a 100 to a client that has stopped sending, which breaks the connection if it has closed.
 
-        HTTP/1.1 clients accept a 100 at any time, and it does not affect the request.
+        HTTP/1.1 clients accept a 100 at any time, and it does not affect the request. Nothing is sent after
+        the answer has begun, or if the first request must be processed even without its client.
         """
         self.probed_at = now
         with self.requests_lock, self.outbuf_lock:

@@ -98,7 +98,8 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
     ) -> None:
         """Take a listening socket, the loads of the workers that share it, and the slot of this worker.
 
-        Without `connections_max`, the limit of open files bounds the connections.
+        Without `connections_max`, the limit of open files, raised as far as useful, bounds the connections.
+        Raises ConfigurationError for invalid settings of TLS.
         """
         self._loop = EventLoop()
         self._loads = loads or WorkerLoads()
@@ -141,7 +142,10 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._stop()
 
     def add_task(self, connection: Connection) -> None:
-        """Queue the first request of a connection by its kind: immediate, metrics, read or write."""
+        """Queue the first request of a connection by its kind: immediate, metrics, read or write.
+
+        A large request is refused while too many of them wait.
+        """
         request = connection.requests[0]
         request.received_at = time.monotonic()
         if request.error or request.path in IMMEDIATE_PATHS:
@@ -245,7 +249,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._note_load()
 
     def _make_room(self, address: str) -> Refusal | None:
-        """Close the longest silent connection of a full address or process; return a refusal without one."""
+        """Close the longest silent connection of a full address or process, or return a refusal."""
         seconds = self.retry_after_seconds
         most = self._address_max
         if most and self._addresses.count(address) >= most:
@@ -337,7 +341,7 @@ def _close_all(connections: Iterable[Connection]) -> None:
 
 
 def _adjustments(settings: Settings) -> Adjustments:
-    """Return waitress's options."""
+    """Return waitress's options for the body of a document; `body_limits` also has those of a batch."""
     document, batch = (
         Adjustments(
             **_OPTIONS,

@@ -96,7 +96,7 @@ def raw_answer(refusal: Refusal) -> bytes:
 
 
 def cut_off() -> Refusal:
-    """Return the answer to a request whose client closed the connection before the end of the body."""
+    """Return the answer, a 400, to a request whose client closed the connection before the body ended."""
     return _closing(UnreadableDocument([FieldError("", "the body broke off before its end")]))
 
 

@@ -33,7 +33,7 @@ TAG_SECONDS = 2.0
 """Time for reading the tags of the queried fields, in addition to the time of the request."""
 
 TAGS_MAX = 100
-"""Maximum number of tagged fields of a dataset whose tags are listed."""
+"""Maximum number of tags, over all fields of a dataset, that are read for a line."""
 
 FAILURE_PAUSE_SECONDS = 60.0
 """Minimum time between two reports that the log cannot be written."""

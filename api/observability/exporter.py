@@ -40,7 +40,11 @@ WORKER_EXITS = metrics.Counter("fll_worker_exits_total", "Worker processes that 
 
 @contextmanager
 def shared_directory() -> Iterator[Path]:
-    """Return a context with a directory in which this process and those it forks share their metrics."""
+    """Return a context with a new directory in which this process and those it forks share their metrics.
+
+    Inside, PROMETHEUS_MULTIPROC_DIR names the directory. At the end, this process removes both. The call also
+    removes directories that killed servers have left behind.
+    """
     _remove_abandoned(Path(tempfile.gettempdir()))
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
     owner = os.getpid()

@@ -34,7 +34,7 @@ class LogFile(WatchedFileHandler):
         return self._is_standard_error and os.isatty(2)
 
     def write(self, line: bytes) -> None:
-        """Append a line. Raises OSError if nothing of the line is in the file."""
+        """Append a line, which includes its line end. Raises OSError if nothing of it is in the file."""
         self.acquire()
         try:
             if self._is_standard_error:

@@ -25,7 +25,10 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def configure(level: str) -> None:
-    """Log messages of at least `level` (FLL_LOG_LEVEL) to standard error: text on a terminal, else JSON."""
+    """Log messages of at least `level` (FLL_LOG_LEVEL) to standard error: text on a terminal, else JSON.
+
+    Replaces all handlers of the root logger.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextFormatter() if sys.stderr.isatty() else JsonFormatter())
     root = logging.getLogger()
@@ -34,7 +37,7 @@ def configure(level: str) -> None:
 
 
 def to_line(members: Mapping[str, Any]) -> bytes:
-    """Return one line of JSON, without the members that are empty text."""
+    """Return one line of JSON with its line end, without the members that are empty text."""
     clean = {
         name: _escape(value) if isinstance(value, str) else value
         for name, value in members.items()
@@ -44,7 +47,7 @@ def to_line(members: Mapping[str, Any]) -> bytes:
 
 
 def to_text(members: Mapping[str, Any]) -> bytes:
-    """Return one line of text for a person, without the members that are empty text."""
+    """Return one line of text for a person with its line end, without the members that are empty text."""
     parts = [f"{name}={escape_control(str(value))}" for name, value in members.items() if value != ""]
     return " ".join(parts).encode(errors="backslashreplace") + b"\n"
 

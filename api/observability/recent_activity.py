@@ -95,7 +95,7 @@ def _map_file(directory: Path) -> mmap.mmap | None:
 
 
 def _remove_ended(directory: Path) -> None:
-    """Remove the oldest files of processes that have ended, until fewer than FILES_MAX are left."""
+    """Remove files of ended processes, except among the FILES_MAX - 1 newest files."""
     paths = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
     for path in paths[: max(0, len(paths) - FILES_MAX + 1)]:
         if not Path(f"/proc/{path.stem}").exists():
@@ -162,7 +162,7 @@ def _visible(entries: Iterable[Note], principal: Principal | None) -> Iterator[N
 
 
 def _encode(entry: Note) -> bytes:
-    """Encode an entry in at most ENTRY_BYTES_MAX bytes: texts are shortened first, then names."""
+    """Encode an entry in at most ENTRY_BYTES_MAX bytes: cut texts and names, and omit a long namespace."""
     encoded = msgspec.json.encode(entry)
     length = TEXT_CHARACTERS_MAX
     while len(encoded) > ENTRY_BYTES_MAX:

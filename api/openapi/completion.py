@@ -181,7 +181,7 @@ def _describe(parameter: Json, descriptions: dict[str, str]) -> None:
 
 
 def _add_examples(route: str, operation: Json, path_parameters: list[Json]) -> None:
-    """Add examples of required parameters and the body; path parameters are copied into the operation."""
+    """Add descriptions and examples to an operation; path parameters with an example are copied into it."""
     copies = [
         {**parameter, "example": example}
         for parameter in path_parameters

@@ -23,7 +23,7 @@ class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
     DEFAULT_ERROR_RESPONSE_NAME = None
 
     def __init__(self, app: Flask, *, components: Iterable[type[Struct]]) -> None:
-        """`components` are the bodies that routes refer to by name."""
+        """Take the app, and as `components` the bodies that routes refer to by name."""
         self._components = list(components)
         self._undescribed: list[flask_smorest.Blueprint] = []
         self._lock = threading.Lock()

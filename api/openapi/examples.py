@@ -308,5 +308,5 @@ BODIES: dict[str, Any] = {
 
 
 def parameter_example(route: str, name: str) -> Any:
-    """Return the example of a parameter of a route such as `get /v3/search`, or None if it is optional."""
+    """Return the example of a parameter of a route such as `get /v3/search`, or None if it has none."""
     return _ROUTE_VALUES.get(route, {}).get(name, _PARAMETERS.get(name))

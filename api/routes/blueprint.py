@@ -148,7 +148,7 @@ def client_left() -> bool:
 
 @contextmanager
 def turn_of_batch() -> Iterator[None]:
-    """Wait until no other batch of this client reads or records a part.
+    """Return a context that waits for the turn of this client's batches and holds it (see `Turns`).
 
     Each part has the time limit of a request.
     """
@@ -162,10 +162,10 @@ def ingest_batch(
 ) -> list[RecordResult | LineageError]:
     """Record documents; return one result each, in order.
 
-    If the store is unavailable, that error is the result of every document without its own error. Each part
-    of PART_DOCUMENTS documents gets the full time of a request. After a part that exceeds it, no further part
-    is tried, since each would wait as long for a store that hangs. Errors with a separate text for clients
-    are logged.
+    If the store is unavailable, that error is the result of every document of the part without its own error.
+    Each part of PART_DOCUMENTS documents gets the full time of a request. After a part that exceeds it, no
+    further part of the request is tried, since each would wait as long for a store that hangs. The same goes
+    for a client that leaves between two parts. Refused documents are counted, noted and logged.
     """
     results: list[RecordResult | LineageError] = []
     for start in range(0, len(documents), PART_DOCUMENTS):
@@ -184,7 +184,7 @@ def ingest_batch(
 def _ingest_part(
     documents: Sequence[ParsedDocument | LineageError], take_over: bool
 ) -> list[RecordResult | LineageError]:
-    """Record documents with their own time budget; a failure of the store is the result of each of them."""
+    """Record documents with their own time budget; a failure of the store is the result of each valid one."""
     try:
         with deadline.renewed():
             return notes.ingest_documents(store(), documents, take_over=take_over)

@@ -93,7 +93,7 @@ def answer_query(query: Query[Any]) -> Answer[Any]:
 
 
 def put(query: Changeable[Any], namespace: str | None = None) -> Response:
-    """Return the response to a PUT of the object that a query describes, with the body of the request.
+    """Store the object that a query describes from the body of the request; return it, with 201 if it is new.
 
     Raises Forbidden without the role `steward` in the namespace, or in any namespace for None.
     """

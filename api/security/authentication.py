@@ -184,7 +184,7 @@ def is_open(environ: WSGIEnvironment) -> bool:
 
 
 def _credentials(header: str | None) -> str:
-    """Return the token of a Bearer header. Raises Unauthenticated for any other header, or None."""
+    """Return the token of a Bearer header. Raises Unauthenticated for None, other headers and bad tokens."""
     scheme, _, credentials = (header or "").partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthenticated(f"authentication required: {_ADVICE}", is_invalid=False)
@@ -195,7 +195,10 @@ def _credentials(header: str | None) -> str:
 
 
 def authentication_kinds(settings: Settings) -> frozenset[str]:
-    """Return the kinds of FLL_AUTH, empty for `none`. Raises ConfigurationError naming every fault."""
+    """Return the kinds of FLL_AUTH, empty for `none`.
+
+    Raises ConfigurationError with the faults of FLL_AUTH, of the settings of JWT, and of FLL_METRICS_TOKEN.
+    """
     kinds = frozenset(kind.strip() for kind in settings.auth.split(","))
     faults = [f"invalid value FLL_AUTH={settings.auth!r}: expected none, tokens, jwt or tokens,jwt"]
     if kinds <= {TOKENS, JWT} or kinds == {NONE}:
@@ -236,7 +239,7 @@ def _is_safe_url(url: str) -> bool:
 def require_authentication(settings: Settings) -> None:
     """Raise ConfigurationError if other machines reach the server or its metrics without a token.
 
-    They reach a server on a loopback address through its proxies.
+    They reach a server on a loopback address through its proxies. `allow_unauthenticated` permits both.
     """
     is_reached = settings.proxies or not is_loopback(settings.host)
     is_open_to_all = not authentication_kinds(settings) and is_reached

@@ -52,7 +52,10 @@ class AllowedHosts:
 
 
 def allowed_hosts(settings: Settings) -> AllowedHosts:
-    """Return the hosts of FLL_ALLOWED_HOSTS. If it is empty, a server that others can reach allows all."""
+    """Return the hosts of FLL_ALLOWED_HOSTS and the origins of FLL_CORS_ORIGINS. Raises ConfigurationError.
+
+    Without FLL_ALLOWED_HOSTS, a server that others can reach allows every host.
+    """
     names = frozenset(name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip())
     is_open = not names and not is_loopback(settings.host)
     return AllowedHosts(names, is_open or ANY in names, allowed_origins(settings))
@@ -95,7 +98,7 @@ def register_host_check(app: Flask, settings: Settings) -> None:
 
 
 def _check_site(req: Request, hosts: AllowedHosts) -> None:
-    """Raise Forbidden for a request that a browser sends for a page of another site, unless it is a link."""
+    """Raise Forbidden for a browser's request for a page of another, unlisted site, unless it is a link."""
     if req.headers.get(SITE_HEADER) != CROSS_SITE or req.headers.get("Origin") in hosts.origins:
         return
     # The answer to a link is shown to the reader, but not to the page with the link.

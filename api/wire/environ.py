@@ -43,7 +43,10 @@ def peer(environ: WSGIEnvironment) -> str:
 
 @lru_cache(maxsize=4_096)
 def network(text: str) -> str:
-    """Return the address to which limits apply: an IPv4 address, or the /64 network of an IPv6 one."""
+    """Return the address to which limits apply: an IPv4 address, or the /64 network of an IPv6 one.
+
+    Text that is not an address is returned, cut to 100 characters.
+    """
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -58,7 +61,7 @@ def network(text: str) -> str:
 
 
 def body_bytes(environ: WSGIEnvironment) -> int:
-    """Return the size of the body as received; our server also knows it for chunked bodies."""
+    """Return the size of the body as sent, which our server also knows if it is chunked; 0 if unknown."""
     text = environ.get("CONTENT_LENGTH") or ""
     # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

@@ -67,7 +67,7 @@ class InvalidName(BadRequest):
 
 
 def problem_body(error: LineageError) -> Json:
-    """Return an error as a problem, with the text meant for clients; `errors` lists every FieldError."""
+    """Return an error as a problem, with the text meant for clients; only an InputError has `errors`."""
     problem = _body(error.slug, error.title, error.status, error.client_text or str(error))
     if isinstance(error, InputError):
         problem["errors"] = acknowledgements.field_errors(error.errors)
@@ -93,12 +93,18 @@ def internal_problem(request_id: str) -> Json:
 
 
 def not_found_problem(detail: str) -> Response:
-    """Return a 404 for a path that is not served; `detail` names the path to use instead."""
+    """Return a 404 for a path that is not served; `detail` names the path to use instead.
+
+    A hint of PATH_HINTS replaces `detail`. The request is noted as a refused document.
+    """
     return _http_error(RouteNotFound(detail))
 
 
 def error_response(error: Exception, *, request_id: str, retry_after_seconds: int) -> Response:
-    """Return an error as a problem response, and log server errors with the id of the request."""
+    """Return an error as a problem response, which is a 500 unless it is a LineageError.
+
+    Server errors are logged with the id of the request; refused documents are reported (`report_refused`).
+    """
     if not isinstance(error, LineageError):
         # The text of an unforeseen error may show internals, so only the log has it, under the request id.
         _log.error("request %s: unexpected error", request_id, exc_info=error)
@@ -115,7 +121,7 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
 
 
 def report_refused(errors: Iterable[LineageError]) -> None:
-    """Count and log the refused documents of a request; ignore errors that are not about a document."""
+    """Count, log and note refused documents; only note Forbidden, and ignore other errors."""
     refused = [error for error in errors if isinstance(error, (*_DOCUMENT_ERRORS, Forbidden))]
     notes.refuse(refused)
     counts = Counter(error.slug for error in refused if isinstance(error, _DOCUMENT_ERRORS))
@@ -133,7 +139,10 @@ def _error(error: Exception) -> Response:
 
 
 def _http_error(error: HTTPException) -> Response:
-    """Return an error of Flask or werkzeug as a problem, with a hint for an unknown route or method."""
+    """Return an error of Flask or werkzeug as a problem, with a hint for an unknown route or method.
+
+    A request without a route is noted as a refused document.
+    """
     if isinstance(error, InvalidName):
         return _error(error.error)
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -174,7 +183,7 @@ def _response(problem: Json) -> Response:
 def refuse(
     environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
 ) -> Iterable[bytes]:
-    """Answer a request with an error. `retry_after_seconds` is sent if the server is busy or unavailable."""
+    """Answer a request with an error. A 503 has `retry_after_seconds`; TooManyRequests has its own."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
     for name, value in _headers(error).items():

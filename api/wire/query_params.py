@@ -135,6 +135,7 @@ def parse_query_string(raw: str, names: Set[str]) -> tuple[dict[str, str], Error
 
     An unknown name, a broken escape, invalid UTF-8 and each repetition of a name are errors; the first value
     of a repeated name is returned. A name without `=` has the value "". An empty text returns no parameters.
+    Pairs after ERRORS_COUNTED_MAX errors are not read.
     """
     errors = ErrorList()
     params: dict[str, str] = {}

@@ -76,7 +76,7 @@ def add_limits(response: Response, truncated_by: Sequence[str]) -> Response:
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:
-    """Add a link to the next page, the same query with other `parameters`, and return the response."""
+    """Add a link to the next page, the same query with other `parameters`, or without those that are None."""
     params = {**g.get("query_params", {}), **parameters}
     query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
     # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.

@@ -121,7 +121,10 @@ def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
 
 
 def _install(context: SparkContext, settings: CaptureSettings) -> bool:
-    """Start capture in a context, replacing one with other settings; return True."""
+    """Start capture in a context unless it runs with these settings; return True. Raises LineageError.
+
+    Capture with other settings ends first, even if the new one then fails to start.
+    """
     with _lock:
         for captures in (_captures, _replaced):
             captures[:] = _unfinished(captures)

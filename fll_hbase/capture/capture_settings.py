@@ -62,10 +62,10 @@ def read_settings(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str] = os.environ,
 ) -> CaptureSettings | None:
-    """Return the settings, or None if no URL is set anywhere, which turns capture off.
+    """Return the settings, or None if the URL is unset or empty, which turns capture off.
 
     `arguments` are keyed by the names of `config.Settings`. `spark_value` returns the value of a setting of
-    the application. Raises ConfigurationError with every error.
+    the application. If there is a URL, raises ConfigurationError with every error.
     """
     values: dict[str, str | int] = {}
     faults: list[str] = []
@@ -121,7 +121,7 @@ def _find(
     spark_value: Callable[[str], str | None],
     environment: Mapping[str, str],
 ) -> tuple[str, str | int | None]:
-    """Return the source and the value of a setting, or None if it is set nowhere."""
+    """Return the source and the value of a setting; the value is None if it is set nowhere."""
     argument = arguments.get(name)
     if argument is not None:
         return name.removeprefix("capture_"), argument

@@ -24,7 +24,10 @@ _log = logging.getLogger("fll_hbase.capture")
 
 
 def jar_path(parts: Iterable[str]) -> Path | None:
-    """Return the path of the jar for what its classes depend on, or None if the user has no directory."""
+    """Return the path of the jar for what its classes depend on.
+
+    None if the user has no home directory, or if XDG_CACHE_HOME is a relative path.
+    """
     digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -45,7 +48,11 @@ def is_usable(jar: Path) -> bool:
 
 
 def write(jar: Path, classes: Mapping[str, bytes]) -> None:
-    """Write the classes by name as a jar, atomically for other processes; log a failure."""
+    """Write the classes by name as a jar, atomically for other processes.
+
+    Removes all but the newest JARS_MAX jars. Does nothing in a directory that `_is_own` rejects. A failure is
+    logged at DEBUG.
+    """
     temporary = jar.with_name(f"{jar.name}.{os.urandom(4).hex()}")
     try:
         jar.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

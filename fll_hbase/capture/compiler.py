@@ -66,7 +66,10 @@ class Listener:
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
-        """Empty a plan file of `recorded` bytes, then write waiting lines; return whether it was emptied."""
+        """Empty the plan file if it has exactly `recorded` bytes, then write waiting lines.
+
+        Returns whether it was emptied.
+        """
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:
@@ -101,10 +104,11 @@ def _is_closed(*_: object, **__: object) -> None:
 
 
 def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, literals: bool) -> Listener:
-    """Compile the listener, and register it with its own queue.
+    """Load the listener from the cache of classes or compile it, and register it with its own queue.
 
     The listener appends to `plan_file` until the file has `bytes_max` bytes. With `literals`, lines contain
-    the constants of expressions. Raises CaptureUnavailable if this Spark lacks the compiler or an interface.
+    the constants of expressions. Raises CaptureUnavailable if the context is stopped, has no JVM of its own,
+    or does not accept the listener.
     """
     gateway = getattr(spark_context, "_gateway", None)
     if gateway is None:

@@ -19,10 +19,11 @@ def send_left(
     *,
     destination: str | None,
 ) -> Iterator[PlanDelivery]:
-    """Send the plans for a destination, None for all; yield the delivery of a file after each request.
+    """Send the plans left for a destination (None: for any) to `client`.
 
-    A file is removed when all of it is recorded. A file that may still grow stays, since the JVM of an
-    application outlives its driver by a few seconds. Raises LineageError when the server does not answer.
+    Yields the delivery of a file after each step, and once more when the file is done. A file is removed when
+    all of it is recorded. A file that may still grow stays, since the JVM of an application outlives its
+    driver by a few seconds. Raises LineageError when the server does not answer or a file cannot be used.
     """
     for plan_file in spool.left(destination):
         delivery = PlanDelivery(plan_file, make_source(plan_file.head))

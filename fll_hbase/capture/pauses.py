@@ -31,7 +31,10 @@ class Pauses:
         self._reported: type[LineageError] | None = None
 
     def blocked_seconds(self, *, is_urgent: bool) -> float:
-        """Return the seconds until the next attempt; urgency shortens our pause, but not the server's."""
+        """Return the seconds until the next attempt, 0 or less if it may be made now.
+
+        Urgency shortens our pause, but not the server's.
+        """
         if not self._pause_seconds:
             return 0.0
         pause = min(self._pause_seconds, URGENT_SECONDS) if is_urgent else self._pause_seconds

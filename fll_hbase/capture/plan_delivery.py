@@ -43,7 +43,10 @@ class EventSource(Protocol):
 
 
 class PlanDelivery:
-    """Sends the events of a plan file, and acknowledges its lines. Not safe for threads."""
+    """Sends the events of a plan file, and acknowledges its lines. Not safe for threads.
+
+    `sent` and `refused` count events.
+    """
 
     def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
         """Begin at the start of the plan file. Acknowledged lines are resolved again, but not sent again."""
@@ -62,9 +65,10 @@ class PlanDelivery:
         """True once the whole plan file is recorded and removed."""
 
     def step(self, client: HttpSession, *, wait_seconds: float | None = None) -> bool:
-        """Send some events; return whether there were lines or events.
+        """Send the pending events, else those of the next lines; return whether there were lines or events.
 
-        Raises LineageError if they cannot be sent now; the next call sends them again.
+        `wait_seconds` bounds each request. Raises LineageError if events cannot be sent now; the next call
+        sends those that the server has not answered.
         """
         if not self._pending and not self._read():
             return False
@@ -99,7 +103,7 @@ class PlanDelivery:
     def restart(self, empty: Callable[[int], bool]) -> None:
         """Let the listener empty the plan file, all of which is recorded, through `empty(bytes)`.
 
-        Raises PlanSpoolError.
+        If `empty` returns False, the file stays as it is. Raises PlanSpoolError.
         """
         recorded = self._acknowledged
         # Acknowledge first: if the process is killed here, everything is sent again, and nothing is stored

@@ -18,7 +18,7 @@ class PlanLines:
     def read(self, bytes_max: int) -> list[tuple[int, bytes]]:
         """Return lines that were not read before, each with the offset of its end.
 
-        Reads at most `bytes_max` bytes, but at least one line of any length. Raises PlanSpoolError.
+        Reads parts of `bytes_max` bytes until one contains the end of a line. Raises PlanSpoolError.
         """
         content = b""
         try:

@@ -42,7 +42,7 @@ class PlanSpoolError(LineageError):
 class PlanHead:
     """Destination of the lineage of one plan file, without any credentials.
 
-    `bytes_max` bounds the bytes of its application, including plans and refused events.
+    `bytes_max` bounds the bytes of the plan file; refused events are stored beyond it.
     """
 
     destination: str
@@ -189,7 +189,7 @@ class PlanSpool:
                 yield plan_file
 
     def destinations(self) -> list[str]:
-        """Return the sorted URLs of the spool's plan files, including files of running applications."""
+        """Return the sorted URLs of the plan files, also of running applications. Raises PlanSpoolError."""
         heads = (_read_head(stem.with_name(stem.name + HEAD)) for stem in self._stems())
         return sorted({head.destination for head in heads if head})
 
@@ -221,10 +221,10 @@ class PlanSpool:
 
 
 def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
-    """Open the spool at `path`; `create` makes a missing directory and marker.
+    """Open the spool at `path`; `create` makes the directory, or marks an existing empty one.
 
-    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
-    or that cannot be written.
+    Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
+    another release, or cannot be written.
     """
     return PlanSpool(open_marked(path, MARKED, create=create))
 
@@ -262,7 +262,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _read_head(path: Path) -> PlanHead | None:
-    """Return the head of a plan file, or None if it is incomplete because its writer was killed."""
+    """Return the head of a plan file, or None if it is absent or incomplete, as of a killed writer."""
     try:
         with path.open("rb") as file:
             members = json.loads(file.read(_HEAD_BYTES_MAX))

@@ -48,7 +48,10 @@ class Listener(Protocol):
         """Return how many executions may not be in the plan file, because Spark dropped their events."""
 
     def restart(self, recorded: int) -> bool:
-        """Empty a plan file of `recorded` bytes, then write waiting lines; return whether it was emptied."""
+        """Empty the plan file if it has exactly `recorded` bytes, then write waiting lines.
+
+        Returns whether it was emptied.
+        """
 
     def wait_until_empty(self, seconds: float) -> bool:
         """Wait until all events so far are processed; return False if that takes more than `seconds`."""
@@ -85,8 +88,8 @@ class _Request:
 class CaptureWorker:
     """Delivers the plans of one application, and plans that ended applications left for the same server.
 
-    A daemon thread makes all calls to the JVM and to the server, so that callers wait no longer than they
-    want.
+    A daemon thread, which the constructor starts, makes all calls to the JVM and to the server, so that
+    callers wait no longer than they want. Only `replace` calls the JVM itself.
     """
 
     def __init__(
@@ -143,9 +146,10 @@ class CaptureWorker:
         return self._delivery.is_complete
 
     def replace(self, seconds: float) -> None:
-        """End capture of the application, sending plans for `seconds`, without waiting for its server.
+        """End capture of the application, whose plans the thread sends for `seconds`.
 
-        Executions after this call are not in the plan file.
+        Waits up to DRAIN_SECONDS for events of Spark, but not for the server. Executions after this call are
+        not in the plan file.
         """
         with self._condition:
             self._is_closing = True
@@ -222,7 +226,7 @@ class CaptureWorker:
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
-        """Send, unless paused after failures; return whether it failed, sent, or had nothing to send."""
+        """Send, and return whether that failed, sent, or had nothing to send; FAILED, too, during a pause."""
         if self._pauses.blocked_seconds(is_urgent=request.is_urgent) > 0:
             return Progress.FAILED
         reserved = 0.0 if self._is_stopped else STOP_SECONDS

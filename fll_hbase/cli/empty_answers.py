@@ -44,7 +44,7 @@ def empty_note(
 def last_run_note(client: Connection, dataset: Dataset, window: WindowText, output_format: str) -> str:
     """Return when the newest run of a dataset started, whatever the window, and what follows from it.
 
-    Reads one run.
+    Reads one run. The note is "" for a dataset without runs, or if a table is not printed.
     """
     if output_format != TABLE:
         return ""

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def dataset_question(client: Connection, run: str) -> str:
-    """Return the command that shows the lineage of a dataset that a run wrote, or "" without a dataset.
+    """Return the command that shows the lineage of a dataset that a run wrote, or else read.
 
-    The window of the command contains the run, and is left out if it is the default. This takes one read.
+    Return "" without a dataset, or if the run cannot be read. The window of the command contains the run, and
+    is left out if it is the default. This takes one read.
     """
     try:
         details = client.run(run).body

@@ -133,7 +133,7 @@ catalogue_arguments = _name_arguments(
 
 
 def field_name(text: str, target: Target) -> Reading:
-    """Return the field that the value of an option names as NS/NAME.FIELD."""
+    """Return the field that the value of an option names as NS/NAME.FIELD. Raises as `_read` does."""
     return _read((text,), vars(target), _FIELD_FORM, field_readings, counts=())
 
 
@@ -357,7 +357,7 @@ class Target:
         return config.without_credentials(server or settings.store).replace("://***@", "://")
 
     def server_of(self, settings: config.Settings) -> str | None:
-        """Return the URL of the server, or None for a store. Raises ConfigurationError if it is invalid."""
+        """Return the server's URL, or None for a store. Raises ConfigurationError for a wrong FLL_SERVER."""
         if self.server is not None or self.store is not None or not settings.server:
             return self.server
         if not settings.server.startswith(config.SERVER_SCHEMES):
@@ -372,7 +372,8 @@ class Target:
         """Open the client, and close it at the end.
 
         A SQLite file must exist unless `create`. With `dry_run` no file is created, and a missing file counts
-        as an empty store. Raises ConfigurationError or StoreUnavailable.
+        as an empty store. A NotFound of the block also suggests similar names. Raises ConfigurationError or
+        StoreUnavailable.
         """
         settings = config.from_environment(store=self.store)
         server = self.server_of(settings)
@@ -388,7 +389,7 @@ class Target:
 
 
 def open_remote(server: str, settings: config.Settings, *, is_recording: bool) -> Connection:
-    """Return the client of a server. Raises ConfigurationError."""
+    """Return the client of a server, which waits longer if `is_recording`. Raises ConfigurationError."""
     # Imported here and below, because help and completion need no client, and queries to a server no store.
     from fll_hbase.client.remote.remote_client import HttpClient
 

@@ -54,7 +54,7 @@ def policy_options(command: Command) -> Command:
 
 
 def to_policy(before_ms: int, namespace: str | None, name: str | None) -> RetentionPolicy:
-    """Return the policy of one cut-off for a dataset, a namespace, or everything."""
+    """Return the policy of one cut-off for a dataset, a namespace, or, without a namespace, everything."""
     if namespace and name:
         return RetentionPolicy(datasets_ms={Dataset(namespace, name): before_ms})
     return RetentionPolicy(namespaces_ms={namespace: before_ms}) if namespace else RetentionPolicy(before_ms)

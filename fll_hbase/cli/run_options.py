@@ -103,7 +103,7 @@ def row_options(command: Command) -> Command:
 
 
 def run_options(command: Command) -> Command:
-    """Add --sql, --pipeline and their options, which the command receives as `file_run`, or None."""
+    """Add --sql, --pipeline and their options, received as `file_run`: None for a FILE of another kind."""
 
     @click.option("--sql", is_flag=True, help="FILE is SQL, recorded as one run, as each *.sql is.")
     @click.option("--pipeline", is_flag=True, help="FILE is a pipeline config, recorded as one run.")

@@ -56,7 +56,8 @@ def resolve_time(text: str, zone: ZoneInfo, *, now_ms: int) -> str:
 
     Texts that are neither days, months nor times of day are returned unchanged. Raises ValueError for times
     that do not exist in the calendar or the zone, and for times of day that the zone has twice. Texts such as
-    `7d`, whose meaning can be guessed, raise a ValueError with the time to give instead.
+    `7d`, whose meaning can be guessed, raise a ValueError with the time to give instead. Times at the ends of
+    the calendar may raise OverflowError.
     """
     if period := resolve_period(text, zone, now_ms=now_ms):
         return period[0]
@@ -119,7 +120,7 @@ def _is_date(text: str) -> bool:
 def resolve_period(text: str, zone: ZoneInfo, *, now_ms: int) -> tuple[str, str] | None:
     """Return the start and end of `today`, `yesterday`, a day or a month in the zone; None for others.
 
-    Raises ValueError for a day or month that does not exist.
+    Raises ValueError for a day or month that does not exist, and OverflowError at the ends of the calendar.
     """
     if text in _WORDS:
         now = datetime.fromtimestamp(now_ms / 1000, zone).replace(tzinfo=None)

@@ -113,7 +113,10 @@ class Connection(TagConnection, LineageClient):
             yield from query.items_of(answer.body)
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
-        """Return the pages up to the limit, joined; `incomplete` says if more items follow."""
+        """Return the pages up to the limit, joined; `incomplete` says if more items follow.
+
+        If pages cannot be joined, the answer is the first page.
+        """
         default = None if paged.reads_all else LIMIT
         limit = default if paged.limit is None else paged.limit
         items: list[Any] = []

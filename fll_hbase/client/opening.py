@@ -27,9 +27,9 @@ def open_client(
     """Return the client of an open store, or of the store or server at a URL.
 
     For a server, `timeout_seconds` limits the retries of one request, and `settings` give the token (default:
-    FLL_TOKEN). For a store, `clock` returns the time of queries in milliseconds since 1970, and `create`
-    allows a SQLite file that does not exist yet. Raises ConfigurationError for any other URL or a missing
-    file, and StoreUnavailable.
+    FLL_TOKEN). For a store, `settings` give the limits (default: built in, without FLL_* variables), `clock`
+    returns the time of queries in milliseconds since 1970, and `create` allows a SQLite file that does not
+    exist yet. Raises ConfigurationError for any other URL or a missing file, and StoreUnavailable.
     """
     # Closing the client closes a store that was opened here. An open store belongs to the caller.
     if isinstance(store_or_url, str) and store_or_url.startswith(config.SERVER_SCHEMES):

@@ -24,11 +24,14 @@ class TagConnection(ABC):
 
     @abstractmethod
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
-        """Set the tag or policy that a query names; return it as stored. Raises UnreadableDocument."""
+        """Set the tag or policy that a query names; return it as stored.
+
+        Raises UnreadableDocument, NotFound for the field of a tag, and UnknownSubject for a policy.
+        """
 
     @abstractmethod
     def delete(self, query: Changeable[Any]) -> None:
-        """Remove the tag or policy that a query names. Raises NotFound."""
+        """Remove the tag or policy that a query names. Raises NotFound and AmbiguousName."""
 
     def put_tag(
         self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""

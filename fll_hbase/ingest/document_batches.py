@@ -39,8 +39,9 @@ def batch_documents(
 ) -> Iterator[list[LocatedDocument]]:
     """Yield batches whose documents can be recorded in any order, of at most `documents_max` documents.
 
-    A batch has no two documents of one run, except events. Documents that name no namespace get `namespace`,
-    which may be empty.
+    A batch has at most BATCH_BYTES_MAX bytes, unless it is one larger document. It has no two documents of
+    one run, except events. A document of a format that reads the catalogue is alone. Documents that name no
+    namespace get `namespace`, which may be empty.
     """
     # All documents of a batch are read before any is recorded. A format that reads the catalogue depends on
     # earlier documents and affects later ones, so its documents are batches of their own.

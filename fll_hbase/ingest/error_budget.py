@@ -22,7 +22,7 @@ class ErrorBudget:
         self._left = errors_max
 
     def take(self, documents: Iterable[T | LineageError]) -> Iterator[T | LineageError]:
-        """Yield parsed documents, or errors in their place, until there are too many errors."""
+        """Yield parsed documents, or errors in their place, until `errors_max` errors are counted in all."""
         if self._left <= 0:
             return
         for document in documents:

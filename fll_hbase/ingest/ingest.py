@@ -37,8 +37,9 @@ def ingest(
     is refused with RunIdConflict.
 
     An error among the documents is returned in its position. A document is refused with the error of its
-    first refused run. Its other runs may be stored, and sending it again is safe. Raises StoreUnavailable;
-    any of the documents may then be stored, and sending all again is safe.
+    first refused run. Its other runs may be stored, and sending it again is safe. A refused statement is only
+    a warning. Raises StoreUnavailable or ConfigurationError; any of the documents may then be stored, and
+    sending all again is safe.
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [
@@ -128,7 +129,7 @@ def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitRes
 def _result(
     store: LineageStore, document: ParsedDocument, answers: Sequence[CommitResult | LineageError]
 ) -> RecordResult | LineageError:
-    """Return a document's result, or the first error of its runs; refused statements become warnings."""
+    """Return a document's result, or the first error of its runs; warn of refused statements and tags."""
     recorded, stated = answers[: len(document.runs)], answers[len(document.runs) :]
     runs = tuple(answer for answer in recorded if isinstance(answer, CommitResult))
     if not (stated or document.metadata) and len(runs) == len(recorded):

@@ -44,7 +44,10 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[ArrayItem
 
 @dataclass(slots=True)
 class _Scanner:
-    """Position in the text: `depth` counts open brackets, and is 1 between items."""
+    """Position in the text: `depth` counts open brackets, and is 1 between items.
+
+    `skipped` is the number of bytes of the next chunk that an escape in a string covers, 0 or 1.
+    """
 
     bytes_max: int
     depth: int = 0
@@ -95,7 +98,7 @@ class _Scanner:
             self.is_ended = self.depth == 0
 
     def _within_item(self, chunk: bytes, position: int) -> int:
-        """Return the position of the next bracket, or of a string that the chunk does not end."""
+        """Skip strings and other text inside an item, and count its lines; return the position after it."""
         if self.depth < 2 or self.in_string:
             return position
         match = _IN_ITEM.match(chunk, position)

@@ -49,8 +49,8 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
     The items of a JSON array are documents. In other files each line is a document, and blank lines are
-    skipped. But if the first line alone is not JSON and the second does not begin an object, the file is one
-    document over many lines. A byte order mark at the beginning is ignored.
+    skipped. But if the first line alone is not JSON and the second does not begin with `{`, the file is one
+    document over many lines. A byte order mark at the beginning is ignored. Errors are as in `read_lines`.
     """
     # A pipe has no file name and cannot seek, so the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
@@ -113,7 +113,8 @@ def open_stream(
 
     With `ratio_max`, reading raises TooLarge if the bytes decompress to more than `ratio_max` times their
     number. It also does so for too many names, comments and empty members, which decompress to next to
-    nothing. `on_decompressed` is called with the number of decompressed bytes of each read.
+    nothing, and raises the errors of `deadline.check_reading`. `on_decompressed` is called with the number of
+    decompressed bytes of each read.
     """
     source = _RawStream(read, head)
     raw = io.BufferedReader(source, _BUFFER_BYTES)
@@ -164,15 +165,16 @@ class _Decompression:
 def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:
     """Yield the lines that are not blank; a line that cannot be read has its error instead of bytes.
 
-    A line of more than `line_bytes_max` bytes is skipped. Some errors end the input and are its last line:
-    more than `bytes_max` bytes in all, more than BLANK_LINES_MAX blank lines, broken gzip, and errors raised
-    by `body`. Those are a broken connection (UnreadableDocument) and too high a ratio (TooLarge).
+    A line of more than `line_bytes_max` bytes, without its line end, has TooLarge. Some errors end the input
+    and are its last line: more than `bytes_max` bytes in all, blank lines that exceed the others by over
+    BLANK_LINES_MAX, broken gzip, and a broken connection (UnreadableDocument) or too high a ratio (TooLarge),
+    which `body` raises.
     """
     return _without_blank(_read_all_lines(body, line_bytes_max, bytes_max))
 
 
 def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
-    """Yield the lines that are not blank; stop with an error if BLANK_LINES_MAX more lines are blank."""
+    """Yield lines that are not blank; end with an error if blank ones exceed them by over BLANK_LINES_MAX."""
     spare = BLANK_LINES_MAX
     for line in lines:
         if line.error or line.raw.strip():

@@ -31,7 +31,7 @@ class ParsedDocument:
 
 
 class RecordOutcome(Enum):
-    """Effect of an accepted document: new content, a replacement of its run, or a repetition."""
+    """Effect of an accepted document: a new run or event, a replacement of its run, or a repetition."""
 
     RECORDED = "recorded"
     REPLACED = "replaced"

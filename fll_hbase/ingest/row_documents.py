@@ -31,10 +31,11 @@ class RowFile:
     dataset_namespace: str = ""
 
     def read(self, file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLine]:
-        """Yield a document for each run, of at most `bytes_max` bytes, with the line of its first row.
+        """Yield a document for each run, of at most `bytes_max` bytes of rows, numbered by its first line.
 
-        Rows of a run are adjacent, since rows are in ascending order of the columns that identify runs.
-        `name` is the name of the file. Raises ConfigurationError if Parquet cannot be read here.
+        Rows must be in ascending order of the columns that identify runs: a run out of order has an error.
+        `name` is the name of the file. In CSV, `bytes_max` also limits the characters of a line. In Parquet,
+        rows are counted instead of lines. Raises ConfigurationError if Parquet cannot be read here.
         """
         rows = _read_rows(file, name=name, bytes_max=bytes_max)
         groups = _Groups(self.row_format.run_columns, bytes_max)
@@ -157,26 +158,36 @@ def _run_key(raw: bytes, columns: tuple[str, ...]) -> str:
 
 
 def _read_rows(file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLine]:
-    """Yield the rows of a file as JSON objects, with their lines; errors in place of unreadable rows."""
+    """Yield the rows of a file as JSON with their lines; errors in place of unreadable rows.
+
+    Only rows of CSV and Parquet are sure to be objects.
+    """
     magic = file.read(len(PARQUET_MAGIC))
     if magic == PARQUET_MAGIC:
         yield from _read_parquet(file)
         return
     body = open_stream(file.read, head=magic)
     if name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        yield from _read_csv(body, delimiter="\t" if ".tsv" in name.lower() else ",", bytes_max=bytes_max)
+        yield from _read_csv(
+            body, delimiter="\t" if ".tsv" in name.lower() else ",", characters_max=bytes_max
+        )
     else:
         yield from read_documents(body, bytes_max=bytes_max)
 
 
-def _read_csv(stream: BinaryIO, *, delimiter: str, bytes_max: int) -> Iterator[InputLine]:
-    """Yield the rows of CSV with a header line, gzipped or not; nulls are left out."""
+def _read_csv(stream: BinaryIO, *, delimiter: str, characters_max: int) -> Iterator[InputLine]:
+    """Yield the rows of CSV with a header line, gzipped or not, as JSON objects without values in NULL_TEXTS.
+
+    A row with a wrong number of values is an error in its place. Text that is not CSV in UTF-8 ends the rows
+    with an error, and so does a line or field of more than `characters_max` characters. The limit of fields
+    is set for all CSV readers of the process.
+    """
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     # The limit of the library is for all readers of the process; columns of JSON exceed its default.
-    csv.field_size_limit(bytes_max)
+    csv.field_size_limit(characters_max)
     text = io.TextIOWrapper(body, "utf-8-sig", newline="")
-    lines = csv.reader(_bounded_lines(text, bytes_max), delimiter=delimiter, strict=True)
+    lines = csv.reader(_bounded_lines(text, characters_max), delimiter=delimiter, strict=True)
     number = 1
     try:
         header = next(lines, [])
@@ -199,7 +210,7 @@ def _read_csv(stream: BinaryIO, *, delimiter: str, bytes_max: int) -> Iterator[I
 
 
 def _bounded_lines(text: io.TextIOBase, characters_max: int) -> Iterator[str]:
-    """Yield the lines of a text. Raises csv.Error for a line of more than `characters_max` characters."""
+    """Yield the lines of a text. Raises csv.Error beyond `characters_max` characters with the line end."""
     while line := text.readline(characters_max + 1):
         if len(line) > characters_max:
             raise csv.Error(f"a line has more than {characters_max} characters")
@@ -207,7 +218,10 @@ def _bounded_lines(text: io.TextIOBase, characters_max: int) -> Iterator[str]:
 
 
 def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
-    """Yield the rows of a Parquet file, which must be a file that can seek. Raises ConfigurationError."""
+    """Yield the rows of a Parquet file from its beginning, numbered from 1, without nulls.
+
+    A broken file ends with an error. Raises ConfigurationError without pyarrow, or if `file` cannot seek.
+    """
     if not file.seekable():
         raise ConfigurationError("Parquet from standard input: give the name of the file instead")
     try:

@@ -1,7 +1,8 @@
 """Row keys, key ranges and column names of the table.
 
 A range includes its start and excludes its stop. docs/reference/row-keys.md specifies the format; the tests
-check this module against its vectors.
+check this module against its vectors. Functions that put the names of a dataset into a key or column, and
+`run_row`, raise TooLarge as `join_key` does, except `tag_index_prefix`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def content_row(checksum: str) -> bytes:
 
 
 def run_row(run: str, namespace: str = "") -> bytes:
-    """Return the key of a run row, given the run's `RunKey`."""
+    """Return the key of a run row, given the id and the namespace of its `RunKey`."""
     # Salted, since run ids that grow with time would all go to one region; queries read run rows by key.
     return join_key(b"r", salt(run.encode()), run_segment(run, namespace))
 
@@ -114,7 +115,7 @@ def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
 
 
 def run_rows_of_id(run: str) -> Range:
-    """Return the range of the run rows of an id in all namespaces; the id is unique within each."""
+    """Return the range of the run rows of an id in all namespaces, without the row of `RunKey(run)`."""
     # In ASCII, `,` follows the `+` between id and namespace.
     prefix = run_row(run)
     return prefix + b"+", prefix + b","
@@ -226,7 +227,10 @@ def event_column(time_ms: int, digest: str) -> bytes:
 
 
 def event_time_ms(column: bytes) -> int:
-    """Return the time of an event's column. Raises CorruptRow for any other column."""
+    """Return the time (ms) in the column of an event, whose prefix is not checked.
+
+    Raises CorruptRow if no hexadecimal number follows the prefix.
+    """
     try:
         return int(column[len(EVENT) : len(EVENT) + 16], 16)
     except ValueError as error:
@@ -285,7 +289,7 @@ def alias_column(dataset: Dataset) -> bytes:
 
 
 def parse_alias(column: bytes) -> Dataset:
-    """Invert `alias_column`. Raises CorruptRow for any other column."""
+    """Invert `alias_column`. Raises CorruptRow for another prefix, and for names that are not escaped."""
     if not column.startswith(ALIAS):
         raise CorruptRow(f"{column!r} is not the column of an alias")
     namespace, _, name = column[len(ALIAS) :].partition(SEPARATOR)
@@ -293,7 +297,7 @@ def parse_alias(column: bytes) -> Dataset:
 
 
 def aliases_in(columns: Iterable[bytes]) -> list[Dataset]:
-    """Return the aliases of an alias row, sorted. Ignores columns unknown to this release."""
+    """Return the aliases of an alias row, sorted. Ignores columns of other prefixes. Raises CorruptRow."""
     return sorted(parse_alias(column) for column in columns if column.startswith(ALIAS))
 
 
@@ -320,7 +324,7 @@ def parse_tag(column: bytes) -> str:
 
 
 def tag_index_prefix(*names: str) -> bytes:
-    """Return the key prefix of the fields that may have a tag: a tag, then a namespace, then a dataset."""
+    """Return the key prefix of index rows, given a tag and maybe a namespace and the name of a dataset."""
     return TAG_INDEX + b"".join(escape(name) + SEPARATOR for name in names)
 
 
@@ -332,7 +336,7 @@ def tag_index_row(tag: str, field: DatasetField) -> bytes:
 
 
 def parse_tagged_field(key: bytes) -> DatasetField:
-    """Return the field of the key of a row of tags. Raises CorruptRow."""
+    """Return the field of the key of a row of tags, whose prefix is not checked. Raises CorruptRow."""
     segments = key.split(SEPARATOR)
     if len(segments) != 4:
         raise CorruptRow(f"{key!r} is not the key of a row of tags")
@@ -341,7 +345,7 @@ def parse_tagged_field(key: bytes) -> DatasetField:
 
 
 def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
-    """Invert `tag_index_row`: return the tag and its field. Raises CorruptRow for any other key."""
+    """Return tag and field of a key of the tag index, whose prefix is not checked. Raises CorruptRow."""
     segments = key.split(SEPARATOR)
     if len(segments) != 5:
         raise CorruptRow(f"{key!r} is not the key of the tag index")
@@ -350,7 +354,7 @@ def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
 
 
 def policy_row(name: str, namespace: str = "") -> bytes:
-    """Return the key of the row of a data age policy, on fields of a namespace or on a tag."""
+    """Return the key of the row of the policy `name`: on a field of `namespace`, or on a tag if it is ""."""
     return POLICIES + SEPARATOR.join(map(escape, (name, namespace) if namespace else (name,)))
 
 
@@ -391,7 +395,8 @@ def is_type_column(column: bytes) -> bool:
 def parse_field_column(column: bytes) -> tuple[Direction | None, str, bool] | None:
     """Return direction and name of a field's catalogue column and whether the cell holds a type.
 
-    The direction is None if dataset metadata declares the field. Returns None for other columns.
+    The direction is None if dataset metadata declares the field. Returns None for other columns. Raises
+    CorruptRow for a name that is not escaped.
     """
     for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ), (None, DECLARED)):
         if column.startswith(head):

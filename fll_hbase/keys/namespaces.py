@@ -21,7 +21,10 @@ _SEGMENTS = {
 
 
 def namespace_of(key: bytes) -> str | None:
-    """Return the namespace of a key, or None for row kinds without a namespace. Raises CorruptRow."""
+    """Return the namespace of a key; None for row kinds without one, and for a key that ends before it.
+
+    Raises CorruptRow if the namespace is not an escaped name.
+    """
     position = _SEGMENTS.get(key[:2])
     if position is None:
         return None
@@ -30,7 +33,7 @@ def namespace_of(key: bytes) -> str | None:
 
 
 def escaped_namespace(key: bytes) -> bytes:
-    """Return the namespace of a key, still escaped, or b"" for row kinds without a namespace."""
+    """Return the escaped namespace of a key, unchecked, or b"" where `namespace_of` returns None."""
     position = _SEGMENTS.get(key[:2])
     if position is None:
         return b""
@@ -39,7 +42,10 @@ def escaped_namespace(key: bytes) -> bytes:
 
 
 def only_namespace(start: bytes, stop: bytes) -> bytes:
-    """Return the escaped namespace that all keys of a range share, or b"" if they share none."""
+    """Return the escaped namespace that all keys of a range share, or b"" if they share none.
+
+    Also returns b"" if `start` does not contain the namespace with the separator after it.
+    """
     position = _SEGMENTS.get(start[:2])
     if position is None:
         return b""
@@ -65,7 +71,7 @@ def namespace_end(key: bytes) -> bytes:
 
 
 def namespace_head(start: bytes, stop: bytes) -> bytes:
-    """Return what precedes the namespace in all keys of a range, or b"" if the keys differ there."""
+    """Return what precedes the namespace in all keys of a range, b"" if that differs or if there is none."""
     position = _SEGMENTS.get(start[:2])
     if position is None:
         return b""

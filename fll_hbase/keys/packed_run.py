@@ -27,7 +27,7 @@ _TO_ORDERED, _FROM_ORDERED = bytes.maketrans(_BASE64, _ORDERED), bytes.maketrans
 
 
 def run_segment(run: str, namespace: str = "") -> bytes:
-    """Return the last segment of the keys of a run, given by its `RunKey`."""
+    """Return the last segment of the keys of a run, given the id and the namespace of its `RunKey`."""
     # Cached, because a commit needs the segment for each kind of row of the run.
     is_short = len(run) + len(namespace) <= CACHED_CHARACTERS_MAX
     return _segment(run, namespace) if is_short else _segment.__wrapped__(run, namespace)

@@ -99,7 +99,10 @@ def dataset_of(key: bytes) -> Dataset:
 
 
 def checksum_of(key: bytes) -> str:
-    """Return the checksum of a content row's key. Raises CorruptRow for any other key."""
+    """Return the checksum of a content row's key, whose prefix is not checked.
+
+    Raises CorruptRow if the rest is not 32 hex digits.
+    """
     return layout.decode_checksum(key[len(layout.CONTENTS) :])
 
 

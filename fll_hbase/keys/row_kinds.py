@@ -111,7 +111,7 @@ _BY_ROW = {
 
 
 def is_known(key: bytes, column: bytes) -> bool:
-    """Return whether this release knows the column in a row of that key, or False for any other kind of row.
+    """Return whether this release knows the column in a row of that key; False for an unknown kind of row.
 
     Readers, the audit and garbage collection ignore a column that this release does not know.
     """

@@ -23,7 +23,7 @@ _NOTES_BYTES = 1_600
 """Bytes that are kept for the members beside the body, without the cursor."""
 
 _READS_MAX = 4
-"""How often a page is read again with a smaller `limit`, so that no item is lost between two pages."""
+"""How often a page is read, with a smaller `limit` each time, so that no item is lost between two pages."""
 
 _ADVICE = "use a narrower window, a smaller `level` or `limit`, or a tool about one part of it"
 _MEMBERS_MAX = 100
@@ -43,8 +43,9 @@ def bounded_answer(query: Query[Any], read: ReadAnswer, *, bytes_max: int) -> Js
     """Return the answer to a query as JSON of at most `bytes_max` bytes (4,000 or more) beside its cursor.
 
     `answer` is the body, with times as ISO 8601 in UTC. `window` is the window in the same form. `complete`
-    says whether all is there. If not, `leftOut` says what is missing and why, and `next` has the arguments of
-    the next page. A page that does not fit is read again with a smaller limit. Raises the errors of `read`.
+    says whether all is there. If not, `leftOut` says what is missing and why. If there is a next page, `next`
+    has its arguments. `baseWindow` and `retainedFrom` are there if the answer has them. A page that does not
+    fit is read again with a smaller limit, _READS_MAX times at most. Raises the errors of `read`.
     """
     for _ in range(_READS_MAX):
         answer = read(query)
@@ -129,8 +130,9 @@ def _next_arguments(query: Query[Any], answer: Answer[Any]) -> Json:
 def _fit(body: Any, bytes_max: int) -> tuple[Any, _Cuts]:
     """Return a body in at most `bytes_max` bytes, and what was left out.
 
-    All lists get the same greatest length, so that each list of an answer shows its first items. The time
-    grows with `bytes_max` and the logarithm of the length of lists, after one pass over a body that fits.
+    All lists get the same greatest length, so that each list of an answer shows its first items. If not even
+    one item of each fits, the body is the beginning of its JSON, a string. The time grows with `bytes_max`
+    and the logarithm of the length of lists, after one pass over a body that fits.
     """
     for characters_max in _TEXTS:
         shortened = _fit_lists(body, bytes_max, characters_max)
@@ -168,6 +170,7 @@ def _shorten(
 ) -> Any:
     """Return JSON with at most `items_max` items in each list, cut texts, and times as ISO 8601.
 
+    An object keeps its first _MEMBERS_MAX members.
     `path` has the names of the members that lead to the value, without positions, and `name` the last one.
     What is left out is added to `cuts`.
     """

@@ -75,8 +75,9 @@ class ToolSource:
 
     `read_answer` returns the answer to one page of a query. `record` records a document in JSON, in a
     namespace that is "" if it is not given; None offers no tool that records. Both raise LineageError.
-    `error_text` returns the text of any error, and logs an error whose cause is not the client. `seconds` is
-    the time of a call, which then gets its own thread; None leaves it in the current one, with its deadline.
+    `error_text` returns the text of any error, and logs an error whose cause is not the client. `bytes_max`
+    bounds the answer of a call. `seconds` is the time of a call, which then gets its own thread; None leaves
+    it in the current one, with its deadline.
     """
 
     read_answer: Callable[[Query[Any]], Answer[Any]]

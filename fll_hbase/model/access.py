@@ -102,7 +102,7 @@ def _matches(expression: re.Pattern[str], namespace: str) -> bool:
 
 
 def pattern_expression(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Return one expression for all patterns, so that a hundred grants need only one match."""
+    """Return one expression whose `fullmatch` tests all patterns at once. Without patterns, none matches."""
     alternatives = [_alternative(pattern) for pattern in sorted(patterns)]
     # With no patterns, nothing matches, not even an empty namespace.
     return re.compile("|".join(alternatives) if alternatives else r"(?!)", re.DOTALL)

@@ -48,7 +48,10 @@ def canonical(operation: Operation) -> str:
 
 
 def operation_to_dict(operation: Operation) -> Json:
-    """Return the operation as JSON of the REST contract, with every default filled in."""
+    """Return the operation as JSON of the REST contract, with defaults filled in.
+
+    An empty `type` or `kind`, unknown origins that are None, and confirmation are left out.
+    """
     head: Json = {
         "type": type_of(operation),
         "name": operation.name,
@@ -71,7 +74,10 @@ def operation_to_dict(operation: Operation) -> Json:
 
 
 def operation_from_json(text: str | bytes) -> Operation:
-    """Parse the text of `canonical`. Raises ValueError, KeyError or TypeError for any other text."""
+    """Parse the text of `canonical`. Raises ValueError, KeyError or TypeError for text of another form.
+
+    Types of names and descriptions are not checked.
+    """
     head = json.loads(text)
     # The canonical form always has these members, so do not use `get`: a missing one means a corrupt cell.
     name, description = head["name"], head["description"]

@@ -63,11 +63,12 @@ def find_changes(
     new_types: Mapping[DatasetField, str],
     type_key: Callable[[str], str] = str.casefold,
 ) -> Iterator[Change]:
-    """Yield the changes of a dataset. `types` and `new_types` have types that the contents do not state.
+    """Yield the changes of a dataset, unsorted. A type in `types` or `new_types` overrides the content's own.
 
     A field counts as renamed only if it is the only removed field, and the new one the only added field, that
     is made in the same way from the same inputs. Types are compared by their `type_key`, if both are known.
-    If the new fields are not all known, no field counts as removed: the whole dataset has an UNKNOWN change.
+    If `new` is partial, no field counts as removed or renamed: missing fields, or a partial `old`, give one
+    UNKNOWN change of the whole dataset. If `old` is partial, no field counts as added or renamed.
     """
     removed = {name: way for name, way in old.fields.items() if name not in new.fields}
     added = {name: way for name, way in new.fields.items() if name not in old.fields}
@@ -117,7 +118,7 @@ def _typed(way: Way, type_name: str) -> Way:
 
 
 def _renames(removed: Mapping[str, Way], added: Mapping[str, Way]) -> dict[str, str]:
-    """Return the new names of fields, where exactly one removed and one added field are made equally."""
+    """Return new names by old ones, if just one removed and one added field have equal ways with inputs."""
     old_names, new_names = _by_digest(removed.items()), _by_digest(added.items())
     return {
         names[0]: new_names[digest][0]

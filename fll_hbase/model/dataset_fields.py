@@ -28,7 +28,8 @@ def read_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
 def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) -> Iterator[DatasetField]:
     """Yield the source fields that lead to a field, or, unless `backward`, the fields that it leads to.
 
-    Includes direct and indirect relations, but no fields of datasets that the field influences as a whole.
+    Includes direct and indirect relations, but no relations with whole datasets. A field may be yielded
+    twice: if it is related both directly and indirectly.
     """
     edges_of = edges_into if backward else edges_out_of
     for edge in edges_of(field_map, field.dataset, names={field.name}):
@@ -43,7 +44,8 @@ def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) 
 def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
     """Return the operations that lead into a destination field, Writes included, each after its origins.
 
-    Indirect inputs are followed, too. The result is empty if no Write writes the field.
+    Indirect inputs of transforms are followed, too, but not those of Writes. The result is empty if no Write
+    writes the field.
     """
     steps = Steps(operations, indirect=True)
     writes = [(write.name, origin) for write, origin in steps.writes_of(target)]

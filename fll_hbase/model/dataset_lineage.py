@@ -32,7 +32,7 @@ class DatasetLineage:
     unknown: bool = False
 
     def cut(self, pairs_max: int) -> DatasetLineage:
-        """Return a copy with the first pairs only: direct ones, then indirect and dataset-wide ones."""
+        """Return a copy with the first `pairs_max` pairs: direct, then indirect, then dataset-wide ones."""
         direct = sorted(self.direct, key=_pair_key)[:pairs_max]
         indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
         dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
@@ -144,7 +144,7 @@ class LineageUnion:
             self._unknown.add(datasets)
 
     def add_unknown(self, datasets: DatasetPair) -> None:
-        """Add an unknown relation of two datasets, unless the union already has a known relation of them."""
+        """Add an unknown relation of two datasets, unless the union has any; `cost` does not grow."""
         if datasets not in self._members:
             self.members(datasets)
             self._unknown.add(datasets)

@@ -81,7 +81,7 @@ def object_name(namespace: str, name: str) -> Name:
 
 
 def path_name(path: str) -> Name:
-    """Return the dataset of a path or URI of files, without the partition at its end.
+    """Return the dataset of a path or URI of files, without the partitions (`a=1/b=2`) at its end.
 
     Its namespace and name are those that the Spark agent of OpenLineage writes. The schemes `gcs` and `azure`
     are Snowflake's.

@@ -78,7 +78,8 @@ class ContentDerivations:
     def parts(self, field: DatasetField, *, connections_max: int) -> tuple[DerivationParts, bool]:
         """Return the parts of the derivation of a field, and whether `connections_max` cut them.
 
-        The search is breadth first, so a truncated result has the parts nearest to the field. Two complete
+        They are empty if no Write writes the field; edges into Writes do not count as connections. The search
+        is breadth first, so a truncated result has the parts nearest to the field. Two complete
         derivations have equal parts if, and only if, their digests are equal (see `derivation_digests`).
         """
         edges: dict[tuple[NodeId, NodeId, str], Influence] = {}

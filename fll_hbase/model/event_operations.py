@@ -21,7 +21,8 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
 
     Returns the operations of an exported run if the lineage carries any. Otherwise returns a READ for each
     source, and for each output a TRANSFORM per column and a WRITE. An output without column lineage is
-    written without inputs. Raises CorruptRow if carried operations cannot be parsed.
+    written with its dataset-wide inputs alone, if any. A renamed one copies its known fields. Raises
+    CorruptRow if carried operations cannot be parsed.
     """
     # An export of another store (facet `fll_run`): its operations are stored as they were recorded there.
     if lineage.operations:
@@ -48,9 +49,9 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
 
 
 def dataset_metadata(lineage: EventLineage) -> Iterator[DatasetMetadata]:
-    """Yield the fields, description and aliases of each dataset for which the lineage has any.
+    """Yield the fields, description and aliases of each mention that has any, without tags.
 
-    Unconfirmed sources are left out.
+    A dataset that is both read and written has two mentions. Unconfirmed sources are left out.
     """
     unconfirmed = frozenset(lineage.unconfirmed)
     for mention in lineage.mentions:
@@ -76,7 +77,10 @@ def carried_operations(text: str) -> Iterator[Operation]:
 
 
 def _expand_rename(positions: Mapping[tuple[str, str], int], mention: DatasetMention) -> DatasetMention:
-    """Derive a renamed dataset from its previous one, field by field if its fields are known."""
+    """Return the mention of a renamed dataset with columns copied from the previous one.
+
+    The columns are empty if the fields are unknown. Any other mention is returned unchanged.
+    """
     previous = mention.previous
     index = positions.get(previous) if previous else None
     if mention.lifecycle != RENAME or index is None or mention.columns is not None:
@@ -163,8 +167,8 @@ def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tu
 def _describe(inputs: Sequence[InputColumn]) -> str:
     """Return the transformations of inputs as one text: `sum(price); day (filter): day > 3, masked`.
 
-    Direct inputs come first, each with its source field if the inputs differ. "" if no input has a
-    transformation.
+    Direct inputs come first, each with its source field if their transformations differ. "" if no input has
+    a transformation.
     """
     described = sorted(
         {

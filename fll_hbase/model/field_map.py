@@ -170,7 +170,11 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
 
 
 def _stated_unknown(reads: Iterable[Read], writes: Sequence[Write]) -> StatedSources | None:
-    """Return the sources that WRITEs state to be related in an unknown way, or None if none is stated."""
+    """Return the sources that WRITEs state to be related to each destination in an unknown way.
+
+    The result is None if `unknown_origins` of every WRITE is None, and () if the stated ones are all empty.
+    Each stated origin must be the name of one of `reads`.
+    """
     stated = [write for write in writes if write.unknown_origins is not None]
     if not stated:
         return None
@@ -293,7 +297,7 @@ class _WrittenFields:
         return {number for _, number in self._derived}
 
     def dataset_wide(self) -> dict[Dataset, int]:
-        """Return the set of fields that influence each destination as a whole, without empty sets."""
+        """Return the number of the set of fields that influence each destination as a whole, if not empty."""
         numbers = {to: self._upstream.union(inputs) for to, inputs in self._dataset_wide.items()}
         return {to: number for to, number in numbers.items() if self._upstream.sets[number] != EMPTY}
 

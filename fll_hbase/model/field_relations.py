@@ -46,7 +46,7 @@ def edges_into(
 ) -> Iterator[FieldEdge]:
     """Yield the edges that end at a destination, generated fields included.
 
-    With `names`, edges to other fields of the destination are left out.
+    With `names`, edges to other fields are left out; edges to the whole destination and unknown ones stay.
     """
     for edge in _generated_edges(field_map, destination):
         if names is None or edge.destination_field in names:
@@ -177,7 +177,7 @@ def _edges(
 def _unknown_edges(
     field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[FieldEdge]:
-    """Yield an edge for each of `candidates` that is related to the destination in an unknown way."""
+    """Yield an edge for each of `candidates` that is related to the destination only in an unknown way."""
     unknown = list(_unknown_sources(field_map, destination, candidates))
     if not unknown or destination is None:
         return
@@ -226,7 +226,7 @@ class _Builder:
         self._unknown: list[DatasetPair] = []
 
     def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
-        """Add the generated fields of a destination, up to the number of pairs."""
+        """Add the generated fields of a destination, up to the number of pairs left."""
         added = self._within(names)
         if names:
             self._union.members((None, destination))[0].update((None, name) for name in added)

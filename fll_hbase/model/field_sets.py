@@ -90,7 +90,7 @@ class FieldSetBuilder:
         return tuple(sorted({number for number in numbers if self._sets[number] != EMPTY}))
 
     def _inline(self, field_set: FieldSet) -> FieldSet:
-        """Return a set with the members of its included sets if all are small, else the set itself."""
+        """Return a set with its included sets written out if they and the result are small, else the set."""
         included = [*field_set.direct_sets, *field_set.indirect_sets]
         is_candidate = len(included) <= SETS_INLINE_MAX and all(
             self._sets[number].is_small for number in included

@@ -30,9 +30,10 @@ class Copied(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """How a field leads to another: the transforms on all ways, in an executable order, and whether by copy.
+    """How a field leads to another: the transforms on all ways, in an executable order.
 
-    Transforms that only copy, by their own description, are left out unless the way is indirect.
+    `is_copied` is true if one way only copies. Transforms that only copy, by their own description, are left
+    out unless all ways are indirect. Only a hop to a whole dataset (`*`) includes WRITEs.
     """
 
     operations: tuple[Operation, ...]
@@ -122,7 +123,7 @@ class _Ways:
 
 
 def copied_inputs(transform: Transform) -> Copied:
-    """Return the inputs that a transform passes on, by one of three words or by their names alone.
+    """Return the direct inputs that a transform passes on: described as IDENTITY, COPY or RENAME, or by name.
 
     Sources that parse SQL describe an unchanged column by its name; a UNION has one name for each query.
     """

@@ -122,7 +122,10 @@ def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield an error for each input whose origin is unknown or a Write."""
+    """Yield an error for each input whose origin is unknown or a Write.
+
+    Also yields one for each of `unknown_origins` that is not a READ.
+    """
     is_write = {operation.name: isinstance(operation, Write) for operation in operations}
     for number, operation in enumerate(deadline.watched(operations)):
         for index, field in enumerate(inputs_of(operation)):

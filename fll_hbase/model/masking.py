@@ -51,7 +51,7 @@ _SUFFIX = re.compile(r"#[0-9]{1,9}\Z")
 
 @lru_cache(maxsize=100_000)
 def hide_name(kind: str, *names: str) -> str:
-    """Return a label for a name that may not be shown; equal names have equal labels."""
+    """Return a label for a name that may not be shown, equal for equal arguments within this process."""
     text = "\x00".join((kind, *names)).encode()
     return f"{MARK}{kind}{hashlib.blake2b(text, key=_KEY, digest_size=12).hexdigest()}{MARK_END}"
 
@@ -137,7 +137,10 @@ class _Masking:
         return name not in self._hidden and name not in self._dropped
 
     def mask(self, operation: Operation) -> Operation:
-        """Return a visible operation with masked names; remove its description if hidden ones touch it."""
+        """Return a visible operation with masked names.
+
+        A WRITE loses its description, as does any operation connected to a hidden one.
+        """
         # The description of a WRITE may be an SQL statement, with tables that do not lead to its fields.
         if operation.name not in self._connected and not isinstance(operation, Write):
             return operation
@@ -165,7 +168,7 @@ class _Masking:
         """Yield one READ for each hidden source, and a TRANSFORM and a WRITE for each destination.
 
         Call it after all visible operations are masked. The TRANSFORM has all fields that lead to the
-        destination.
+        destination. A field that a visible WRITE takes from a hidden READ has a TRANSFORM of its own.
         """
         for label in sorted({self._hidden[name] for name in self._hidden_reads}):
             yield Read(f"{label.name}r", "", label, "", (Field(WHOLE_DATASET),))
@@ -207,7 +210,10 @@ class _Masking:
         return replace(item, name=self._output(item.origin, item.name))
 
     def _written_input(self, item: InputField) -> InputField:
-        """Return a masked input of a WRITE; a field that is written as it is read keeps its name there."""
+        """Return a masked input of a WRITE.
+
+        A field written as a hidden READ has it keeps its name there, and is noted for `hidden_operations`.
+        """
         if item.influence is Influence.INDIRECT or item.origin not in self._hidden:
             return self._input(item)
         label = self._hidden[item.origin]

@@ -87,7 +87,8 @@ def upstream_graph(
 ) -> OperationGraph:
     """Return the graph upstream of a destination field, empty if no Write writes it.
 
-    Without `indirect`, indirect inputs are not followed.
+    Without `indirect`, indirect inputs are not followed; indirect inputs of a Write never are.
+    At `connections_max` connections (None: no limit) the graph is cut, and `truncated_by` names the limit.
     """
     walk = _Walk(operations, indirect=indirect, connections_max=connections_max)
     for operation in walk.operations.values():
@@ -109,7 +110,8 @@ def downstream_graph(
 ) -> OperationGraph:
     """Return the graph downstream of a source field, including drops and unused outputs.
 
-    Without `indirect`, indirect inputs are not followed.
+    The graph is empty if no Read has the field. Without `indirect`, indirect inputs are not followed. At
+    `connections_max` connections (None: no limit) the graph is cut, and `truncated_by` names the limit.
     """
     walk = _Walk(operations, indirect=indirect, connections_max=connections_max)
     for operation in walk.operations.values():
@@ -130,9 +132,9 @@ def merge(
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the public checksum>`. The union always contains the whole newest graph. It
-    is truncated before the first graph with which it would exceed `connections_max` connections, or as many
-    names in paths. No further graphs are then taken from the iterable. `failed` lists the checksums of graphs
-    that only failed runs have.
+    is truncated before the first graph with which its connections and names in paths together would exceed
+    `connections_max`. No further graphs are then taken from the iterable. `failed` lists the checksums of
+    graphs that only failed runs have.
     """
     names = _OperationNames()
     union = _Union()
@@ -365,7 +367,10 @@ class _Union:
     names_in_paths: int = 0
 
     def has_room(self, older: OperationGraph, connections_max: int) -> bool:
-        """Return whether the union with a graph has at most `connections_max` connections."""
+        """Return whether the union would have at most `connections_max` connections and names in paths.
+
+        Always true for an empty union.
+        """
         if not self.operations:
             return True
         size = len(self.connections) + self.names_in_paths

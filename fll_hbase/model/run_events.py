@@ -97,7 +97,8 @@ class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
 class EventLineage(msgspec.Struct, frozen=True, array_like=True):
     """The lineage of an event: its job and every dataset it mentions, in canonical order.
 
-    `unconfirmed` are sources whose READs are unconfirmed.
+    `type` is the type of the run, and `sql` the statement of the job. `operations` has one operation in JSON
+    per line, if the event is an export of another store. `unconfirmed` are sources of unconfirmed READs.
     """
 
     namespace: str
@@ -120,7 +121,9 @@ class _Job(msgspec.Struct, frozen=True, array_like=True):
 class EventRunFacts(msgspec.Struct, frozen=True, array_like=True):
     """The facts of an event about its run only.
 
-    `physical_names` are triples of namespace, name and physical name, for datasets that a name rule renamed.
+    `parent` and `root` are namespace, job and run id. `program` is namespace, application, version, type and
+    program of an exported run. `physical_names` are triples of namespace, name and physical name, for
+    datasets that a name rule renamed.
     """
 
     parent: tuple[str, str, str] | None = None
@@ -161,7 +164,10 @@ def standard_run_id(run: str) -> str:
 def make_event(
     run: str, time_ms: int, event_type: EventType, lineage: EventLineage, facts: EventRunFacts
 ) -> IncomingEvent:
-    """Encode an event of a run."""
+    """Return an event of a run with two bodies by digest: its lineage and its facts.
+
+    Its namespace and program are those of `facts.program` if it is set, else the job of the lineage.
+    """
     # Two bodies: equal lineage of every night is stored once, while facts differ in each run (decision 0012).
     texts = [_encode_lineage(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
@@ -199,7 +205,11 @@ def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
 
 
 def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
-    """Merge the lineages of a run's events, given oldest first: the latest facets take effect."""
+    """Merge the lineages of a run's events, at least one, given oldest first: the latest facets take effect.
+
+    A known job takes precedence over a later `unknown`, and columns over later columns that are worse
+    (`_goes_before`). A source is unconfirmed only if every event with this dataset says so.
+    """
     # The Spark agent sends `unknown` until it knows the job, so prefer any other name, even if older.
     with_job = [lineage for lineage in lineages if lineage.job != UNKNOWN_JOB] or lineages
     datasets = sorted({dataset for lineage in lineages for dataset in lineage.datasets})

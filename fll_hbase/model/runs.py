@@ -96,7 +96,7 @@ class RecordedRun:
 
 
 def encode_details(**facts: Any) -> str:
-    """Encode facts of a run as one line of JSON with sorted members, leaving out empty ones."""
+    """Return facts of a run as one line of JSON, sorted and without empty ones, or "" if all are empty."""
     # A repeated document must be equal byte for byte to add no cell.
     details = {name: fact for name, fact in facts.items() if fact}
     return json.dumps(details, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if details else ""

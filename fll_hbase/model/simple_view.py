@@ -40,7 +40,8 @@ def upstream_simple_view(
     """Return the ultimate sources of a destination field with the transforms on any path from each.
 
     The paths name at most `connections_max` transforms in all, except that one path is always included. About
-    `steps_max` connections are followed. `truncated_by` names the limit if there are more.
+    `steps_max` connections are followed. `truncated_by` names the limit if there are more. A Write's own
+    indirect inputs are not followed. The result is empty if no Write writes the field.
     """
     steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
@@ -106,7 +107,7 @@ def input_influences(operation: Operation) -> dict[NodeId, Influence]:
 class Steps:
     """The inputs and consumers of each operation, with their influences.
 
-    `origins` and `consumers` connect only transforms. Without `indirect`, indirect inputs are left out.
+    `origins` and `consumers` leave out Writes. Without `indirect`, indirect inputs are left out everywhere.
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
@@ -141,7 +142,7 @@ class Steps:
         return self._inputs[name]
 
     def writes_of(self, target: DatasetField) -> Iterator[tuple[Write, str]]:
-        """Yield each Write of a destination field with each origin of the field there."""
+        """Yield each Write of a destination field with the name of each origin of the field there."""
         for operation in self.operations.values():
             if isinstance(operation, Write) and operation.destination == target.dataset:
                 for (origin, name), influence in self._inputs[operation.name].items():
@@ -164,7 +165,10 @@ class Steps:
         }
 
     def consumers_within(self, node: NodeId, names: Mapping[str, Influence]) -> list[str]:
-        """Return those transforms of `names` that read a field; the work grows with the smaller set."""
+        """Return the transforms of `names`, which has no Writes, that read a field.
+
+        The work grows with the smaller of `names` and the field's consumers.
+        """
         consumers = self._consumers_of.get(node, {})
         if len(names) < len(consumers):
             return [name for name in names if node in self._inputs[name]]
@@ -173,7 +177,10 @@ class Steps:
     def reachable_operations(
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
     ) -> _Influences:
-        """Return every operation reachable from `starts`; direct if one path to it has only direct steps."""
+        """Return `starts` and all operations that `steps` reach from them, and count the steps in `followed`.
+
+        An operation is direct if a path from a direct start to it has only direct steps.
+        """
         # Follow direct steps first: an operation with a direct path stays direct, even if indirect ones
         # follow.
         reached: _Influences = {name: kind for name, kind in starts.items() if kind is Influence.DIRECT}
@@ -206,7 +213,10 @@ class Steps:
     def source_inputs(
         self, reachable: Mapping[str, Influence]
     ) -> dict[NodeId, tuple[Influence, _Influences]]:
-        """Return the source fields that are inputs of operations: their influence, and their consumers."""
+        """Return the source fields that are inputs of `reachable` operations.
+
+        Each has its strongest influence over a whole path, and its consumers with the influence on each.
+        """
         inputs: dict[NodeId, tuple[Influence, _Influences]] = {}
         for name, path_influence in reachable.items():
             self.followed += len(self._inputs[name])
@@ -221,7 +231,7 @@ class Steps:
     def writes_reached(
         self, start: NodeId, reachable: Mapping[str, Influence]
     ) -> Iterator[tuple[NodeId, _Influences]]:
-        """Yield the start field and each field of the reachable operations, with the Writes that take it."""
+        """Yield each field, of the start or the reachable operations, that Writes take, with these Writes."""
         self.followed += len(self._consumers_of)
         for node, consumers in self._consumers_of.items():
             if node == start or node[0] in reachable:

@@ -35,8 +35,9 @@ class SourceFields:
     ) -> Iterator[tuple[str | None, Members]]:
         """Yield each field of a destination, in name order, with the source fields that lead to it.
 
-        With `names`, yield only these fields. For the destination None, yield the dropped fields with None as
-        the name. A field that several Writes write may have members that are both direct and indirect.
+        Fields without a source in the range are left out. With `names`, yield only these fields. For the
+        destination None, yield the dropped fields, possibly none, with None as the name. A field that several
+        Writes write may have members that are both direct and indirect.
         """
         if destination is None:
             yield from ((None, self._resolver.members(number)) for number in self._numbers(None))

@@ -18,11 +18,12 @@ def limit_unknown(
     *,
     open_writes: Collection[str] = (),
 ) -> list[Operation]:
-    """Return operations whose WRITEs state their unknown origins where the default relations would be wrong.
+    """Return operations whose WRITEs state their unknown origins if the defaults are wrong for any WRITE.
 
     `connected` maps the name of each WRITE to the names of the READs from which anything may reach it.
-    `open_writes` are the WRITEs that are also related to all these READs in an unknown way. The operations
-    are returned unchanged if the default relations are right, as for a single statement.
+    `open_writes` are the WRITEs that are also related to all these READs in an unknown way. A WRITE without
+    unknown origins states nothing, or () if no WRITE has any. The operations are returned unchanged if the
+    default relations are right, as for a single statement.
     """
     used = {item.origin for operation in operations for item in inputs_of(operation)}
     reads = [operation for operation in operations if isinstance(operation, Read)]

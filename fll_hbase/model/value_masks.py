@@ -39,7 +39,8 @@ def masks_values(transform: Transform) -> bool:
     """Return whether every part of a transform's description is a masking operation.
 
     Parts are joined by ` | ` or `; `. A call counts if it is the whole part: `sha2(uid, 256) || uid` shows
-    the value. Without a description, the name of the operation counts.
+    the value. Without a description, the name of the operation counts. A transform that copies an input
+    masks nothing, nor does one whose text has more than _TEXT_MAX characters.
     """
     text = transform.description.strip() or transform.name
     if len(text) > _TEXT_MAX or copied_inputs(transform).inputs:

@@ -71,8 +71,9 @@ def written_datasets(
     """Return what the operations of a content write, by dataset.
 
     Names of operations have no effect, nor do operations that only pass a field on, so that a CTE or another
-    order of columns is no change. All fields of hidden datasets count as the same field, and a source field
-    with a former name counts as the field of this name. The work grows with the operations and their inputs.
+    order of columns is no change. All fields of hidden sources count as the same field, and hidden
+    destinations are left out. A source field with a former name counts as the field of this name. The work
+    grows with the operations and their inputs.
     """
     ways = _Ways(former_names)
     parts: dict[Dataset, _Parts] = {}

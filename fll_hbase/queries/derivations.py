@@ -120,7 +120,7 @@ def derivation_path(derivation: Derivation) -> Path:
 
 
 def _step(operation: Operation) -> Step:
-    """Return an operation as a step. The input of a READ is its dataset; hidden inputs are left out."""
+    """Return an operation as a step without hidden inputs; a READ has the name of its dataset as input."""
     if isinstance(operation, Read):
         inputs = [operation.source.name]
     else:

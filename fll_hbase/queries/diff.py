@@ -153,7 +153,10 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
         return _parse_windows(texts, now_ms=now_ms)
 
     def answered_windows(self, window: Window | None, *, now_ms: int) -> tuple[Window, Window]:
-        """Return the window of an answer and its base window; a server has its own `now`."""
+        """Return the window of an answer and its base window; a server has its own `now`.
+
+        `window` is used only if `end` is `now`: its end then replaces `now_ms`.
+        """
         return self.windows(window.stop_ms if window and self.end == "now" else now_ms)
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -322,7 +325,10 @@ def _difference(diff: FieldDiff) -> Json:
 
 
 def _parts(parts: DerivationParts, derivations: Iterable[DerivationRuns]) -> Parts:
-    """Return the parts that only one window has, each kind sorted, without operations of hidden datasets."""
+    """Return the parts that only one window has, without operations of hidden datasets.
+
+    Operations, edges and sources are sorted; derivations keep their order.
+    """
     operations = [operation for operation in parts.operations if not is_hidden_operation(operation.name)]
     edges = map(_edge, parts.edges)
     return Parts(

@@ -160,7 +160,10 @@ def field_lineage(result: FieldLineageResult) -> FieldLineageAnswer:
 
 
 def node_id(node: NodeId) -> str:
-    """Return the id of a node in answers."""
+    """Return the id of a node in answers: `operation.field`, or `hidden-1` for a hidden dataset.
+
+    Dots and `%` in the field are percent-encoded, those in the name of the operation are not.
+    """
     origin, name = node
     if is_hidden_operation(origin):
         # Every other id contains a dot, so this one must not.

@@ -142,7 +142,7 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FlowsAnswer]:
-        """Return the report. Raises NotFound for an unknown policy, InvalidQuery for one on the age."""
+        """Return the report. Raises NotFound and InvalidQuery as `flow_policy` does."""
         policy = flow_policy(store, self.policy)
         window = self.window(now_ms)
         report = store.flow_report(FlowQuery(policy, window, causal=self.causal, failed=self.failed))
@@ -177,7 +177,10 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
 
 
 def flow_policy(store: LineageStore, name: str) -> FlowPolicy:
-    """Return a flow policy. Raises NotFound, and InvalidQuery for a policy on the age of data."""
+    """Return a flow policy. Raises InvalidQuery for a policy on the age of data with a tag.
+
+    Raises NotFound for an unknown policy, and for one on the age of data of a single field.
+    """
     # Policies on the age of single fields may have the same name.
     policy = store.policies.get(name, "*")
     if not isinstance(policy, FlowPolicy):

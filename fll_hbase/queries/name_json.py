@@ -60,7 +60,10 @@ def program(run: ProgramRun, members: Iterable[str] = PROGRAM) -> Json:
 
 
 def names(body: Mapping[str, Any], members: Iterable[str]) -> list[str]:
-    """Return members of a dataset, field or program for a table, with names such as `hidden 1`."""
+    """Return members of a dataset, field or program for a table, in the order of `members`.
+
+    A hidden one has `hidden 1` as name or program, `*` as field, and "" as any other member.
+    """
     if "hidden" not in body:
         return [body[member] for member in members]
     number = text(body)
@@ -77,7 +80,10 @@ def text(body: Mapping[str, Any]) -> str:
 
 
 def add_hidden_names(body: Any) -> None:
-    """Add members with names to each hidden thing in an answer, for tables and graphs."""
+    """Add members with names to each hidden thing in an answer, in place, for tables and graphs.
+
+    Entries of lineage with a hidden end and no pairs get `unknown`.
+    """
     if isinstance(body, dict):
         if "hidden" in body:
             name = text(body)
@@ -116,7 +122,10 @@ def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:
-    """Yield recorded operations except for hidden datasets; inputs from hidden datasets have numbers."""
+    """Yield operations as JSON, without READs and WRITEs of hidden datasets.
+
+    Inputs from hidden datasets have numbers and follow the others.
+    """
     for operation in listed:
         if is_hidden_operation(operation.name):
             continue

@@ -134,7 +134,7 @@ def _program_events(
 
 
 def _events(store: LineageStore, page: RunsPage) -> Events:
-    """Return the runs of a page as events, in its order."""
+    """Return the runs of a page as events, in its order, without runs that were deleted meanwhile."""
     # Imported here, because the client of a server does not export.
     from fll_hbase.queries.openlineage_export import export_runs
 

@@ -51,7 +51,7 @@ Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
 
 
 def parent_ids(parent: tuple[str, str, str] | None, root: tuple[str, str, str] | None) -> Json | None:
-    """Return the members of the facet `parent`, or None without a parent."""
+    """Return the members of the facet `parent`, or None without a parent; triples are namespace, job, run."""
     if parent is None:
         return None
     return _job_run(parent) | ({"root": _job_run(root)} if root else {})
@@ -71,7 +71,7 @@ def _job_run(reference: tuple[str, str, str]) -> Json:
 
 
 def run_id(run: str, namespace: str) -> str:
-    """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from both names."""
+    """Return `run` if it is a UUID, as OpenLineage requires, else a UUID derived from it and `namespace`."""
     # Derived from the id alone, the runs of two namespaces could have one UUID.
     return run if is_uuid(run) else str(uuid.uuid5(uuid.uuid5(_RUN_NAMESPACE, namespace), run))
 
@@ -228,7 +228,10 @@ def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]
 
 
 def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str, Json]]:
-    """Yield the facets of an exported run: its own data, then the latest parent, nominal time and error."""
+    """Yield the facets of a run by name: `fll_run`, `fll_truncated` if datasets are hidden, then others.
+
+    The others are the latest parent, nominal time and error message of its events.
+    """
     run = details.committed.run
     yield (
         EXPORTED_RUN,
@@ -317,9 +320,9 @@ def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
 
 
 def _column_lineage(relations: Iterable[DatasetLineage]) -> Json | None:
-    """Return the columnLineage facet of a destination, without dropped fields.
+    """Return the columnLineage facet of a destination, without dropped fields and hidden sources.
 
-    None if no field lineage of the destination is known.
+    None if no field lineage of the destination is left.
     """
     fields: dict[str, list[Json]] = {}
     dataset_wide: list[Json] = []
@@ -339,7 +342,7 @@ def _column_lineage(relations: Iterable[DatasetLineage]) -> Json | None:
 
 
 def _inputs_by_field(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]]]:
-    """Yield destination fields, each with one input, or with no input if the field is generated."""
+    """Yield a destination field for each pair, with its one input, or with no input if it is generated."""
     # A pair that is direct and indirect is direct, as in answers of the API.
     for pairs, dependency in ((relation.direct, "DIRECT"), (relation.indirect - relation.direct, "INDIRECT")):
         for start, end in sorted(pairs, key=str):

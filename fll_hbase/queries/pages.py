@@ -55,7 +55,8 @@ def decode_runs_cursor(
 ) -> bytes:
     """Return the tail of a key after which a page of runs starts, or b"" for None. Raises InvalidQuery.
 
-    `parse_tail` raises CorruptRow for a tail that no key can have. By default it parses keys of references.
+    HIDDEN_AFTER and the number of hidden runs to skip may follow the tail. `parse_tail` raises CorruptRow for
+    a tail that no key can have. By default it parses keys of references.
     """
     if text is None:
         return b""
@@ -111,7 +112,7 @@ class Paged:
         return items
 
     def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
-        """Return one page with the items of all pages, from `first` to `last`."""
+        """Return one page with `items`, the items of all pages; its other members are those of `last`."""
         return msgspec.structs.replace(last, **{self.items: tuple(items)}) if self.items else tuple(items)
 
     def start_after(self, count: int) -> list[str]:

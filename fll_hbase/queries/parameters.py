@@ -72,7 +72,10 @@ class Parameter:
                 return "" if value is None else str(value)
 
     def fault(self, value: Any) -> str:
-        """Return what is wrong with a value from Python code, or "" for a valid value."""
+        """Return what is wrong with a value from Python code, or "" for a valid value.
+
+        Texts of times are not parsed, and lengths of texts are not compared with `minimum`.
+        """
         if self.kind is Kind.TEXT and (value is None or value == ""):
             return self._empty_fault(value)
         # These values mean "absent", unless the parameter is required.
@@ -148,7 +151,10 @@ def time_text(time: Time) -> str:
 
 
 def time_fault(time: Any) -> str:
-    """Return what is wrong with a time: empty, without a zone, or not a time, or "" if it is valid."""
+    """Return what is wrong with a time: empty, without a zone, or of another type; "" if it is valid.
+
+    A text is not parsed.
+    """
     if time is None or time == "":
         return "is empty; leave it out for the default"
     if isinstance(time, bool) or not isinstance(time, str | date | Real | Decimal):

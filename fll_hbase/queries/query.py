@@ -105,7 +105,7 @@ class Query(ABC, Generic[BodyT]):
     result: ClassVar[str]
     statuses: ClassVar[tuple[int, ...]] = (400, 404, 503)
     formats: ClassVar[Mapping[str, Callable[..., str]]] = MappingProxyType({})
-    """Functions that write the body in formats other than JSON, by media type."""
+    """Functions that write formats other than JSON, by media type; `to_text` knows their arguments."""
 
     limits_in_headers: ClassVar[bool] = False
     """True if headers also name the limits that cut a JSON object."""
@@ -127,8 +127,9 @@ class Query(ABC, Generic[BodyT]):
         """Return the answer of a store. Raises LineageError."""
 
     def checked_answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
-        """Return `answer` with a body that reports deleted runs and damaged rows that were left out.
+        """Return `answer`, and report deleted runs and damaged rows that were left out.
 
+        `retained_from` and `truncated_by` of the body are set if it has them, else only those of the answer.
         Raises LineageError.
         """
         with damage.noting() as damaged:
@@ -156,7 +157,7 @@ class Query(ABC, Generic[BodyT]):
         return NotFound(f"{error}. Runs that started before {time} may have been deleted, and their names")
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
-        """Return the windows to read first, which a batch reads for all of its queries together."""
+        """Return the windows to read first, which a batch reads for all queries. Raises InvalidQuery."""
         return FirstReads()
 
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
@@ -165,7 +166,7 @@ class Query(ABC, Generic[BodyT]):
 
     @classmethod
     def body_type(cls) -> Any:
-        """Return the type of the body. Raises TypeError for a class without a body type."""
+        """Return the type argument of the first generic base. Raises TypeError if no base has one."""
         for base in cls.__orig_bases__:  # type: ignore[attr-defined]  # of every class with a generic base
             if arguments := get_args(base):
                 return arguments[0]
@@ -197,14 +198,14 @@ class Query(ABC, Generic[BodyT]):
             raise InvalidQuery(errors)
 
     def segments(self) -> tuple[str, ...]:
-        """Return the segments of the path, as names."""
+        """Return the segments of the path with the values of its parameters, not percent-encoded."""
         return tuple(
             getattr(self, segment[1:-1]) if segment.startswith("{") else segment
             for segment in self.path.strip("/").split("/")
         )
 
     def params(self) -> dict[str, str]:
-        """Return the parameters of the URL as text, without those that are absent."""
+        """Return the parameters of the URL as text, with defaults, but without None and ""."""
         texts = ((item.name, item.to_text(getattr(self, item.attribute))) for item in self.url_parameters())
         return {name: text for name, text in texts if text}
 

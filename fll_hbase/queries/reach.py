@@ -161,8 +161,8 @@ def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direc
     """Return the fields within reach of a field in each of the directions.
 
     Each direction is walked separately, with its own limits and an equal part of the time. If the time runs
-    out, the answer has what was read until then. Raises DeadlineExceeded if nothing was read, and NotFound
-    for a field that was never recorded.
+    out, the answer has what was read until then. If no direction was read, raises the error of the last one:
+    DeadlineExceeded, or NotFound for a field that was never recorded.
     """
     truncated_by: set[str] = set()
     by_direction = _read(store, walk, directions, truncated_by)
@@ -178,9 +178,10 @@ def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direc
 def _read(
     store: LineageStore, walk: ReachQuery, directions: Sequence[Direction], truncated_by: set[str]
 ) -> dict[Direction, results.Reach]:
-    """Return the reach in each direction, only the start field for a direction that was not read in time.
+    """Return the reach in each direction, and add the limit to `truncated_by` if the time ran out.
 
-    Raises the error of the last direction if none was read.
+    A direction that was not read in time, or in which the field is unknown, has only the start field. Raises
+    the error of the last direction if none was read.
     """
     reached: dict[Direction, results.Reach] = {}
     errors: list[DeadlineExceeded | NotFound] = []

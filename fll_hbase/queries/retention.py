@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 DATASETS_MAX = 50
-"""Datasets whose first recorded runs a report looks up."""
+"""Maximum number of datasets whose first runs, and of fields whose possible writers, a report looks up."""
 
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 
@@ -173,7 +173,7 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
-        """Return the report. Raises NotFound for an unknown policy, and AmbiguousName."""
+        """Return the report. Raises NotFound, AmbiguousName, and InvalidQuery for a flow policy."""
         policy = store.policies.get(self.policy, self.namespace)
         if isinstance(policy, FlowPolicy):
             detail = f"{self.policy!r} is a flow policy; see `fll report flows` or GET /v3/reports/flows"
@@ -271,7 +271,10 @@ def _possibly_written(
     *,
     failed: bool,
 ) -> int:
-    """Return how many fields of the policy itself an older run may have written without reporting them."""
+    """Return how many fields of the policy itself an older run may have written without reporting them.
+
+    Looks at the first DATASETS_MAX of these fields. A limit that is reached is added to `truncated_by`.
+    """
     policy, count = report.policy, 0
     subjects = [
         field for field in report.complying if field == policy.field or policy.tag in tags.get(field, ())

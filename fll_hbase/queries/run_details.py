@@ -144,7 +144,7 @@ def _answer(details: results.RunDetails, content: Content, *, now_ms: int) -> An
 def _run_with_content(
     store: LineageStore, run: str, namespace: str = ""
 ) -> tuple[results.RunDetails, Content]:
-    """Return a run by its id; a UUID of a run from events may be in any case. Raises NotFound."""
+    """Return a run by its id; a UUID of events may be in any case. Raises NotFound and AmbiguousName."""
     try:
         return store.run_with_content(run, namespace)
     except NotFound:

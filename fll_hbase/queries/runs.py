@@ -266,7 +266,7 @@ def listed_run(listed: StoredRun, *, now_ms: int) -> ListedRun:
 
 
 def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
-    """Return the members of a RunHead by attribute; SILENT_MS explains runs without a state."""
+    """Return the members of a RunHead by attribute; `state` is None if the run is silent for SILENT_MS."""
     facts = run_facts(run)
     last_event_time = facts.get("lastEventTime")
     # A run that a document reports as running has no events, so it is never silent.
@@ -282,7 +282,7 @@ def head_members(run: ProgramRun, *, now_ms: int) -> dict[str, Any]:
 
 
 def run_facts(run: ProgramRun) -> Json:
-    """Return the facts of a run that are not part of its lineage, by JSON member."""
+    """Return the facts of a run that are not part of its lineage, such as `sql`, by JSON member."""
     return json.loads(run.details) if run.details else {}
 
 

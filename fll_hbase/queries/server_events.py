@@ -89,7 +89,7 @@ class Events(Query[EventsAnswer]):
     limit: Annotated[int, About(minimum=1, maximum=1_000)] = 100
 
     def since_ms(self, *, now_ms: int) -> int:
-        """Return the earliest time of arrival, included, in milliseconds since 1970."""
+        """Return the earliest time of arrival, included, in milliseconds since 1970. Raises ValueError."""
         return ceil(time_window.parse_seconds(time_text(self.since), now_ms=now_ms) * 1000)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[EventsAnswer]:

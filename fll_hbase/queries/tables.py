@@ -27,7 +27,10 @@ class TableShape:
     times: tuple[str, ...] = ()
 
     def rows(self, body: Any) -> list[Row]:
-        """Return the rows, with None for missing values and names such as `hidden 1` for hidden things."""
+        """Return the rows with all columns, None for missing values.
+
+        Hidden things of a typed body get names such as `hidden 1`; a body that is JSON must have them.
+        """
         if isinstance(body, msgspec.Struct | tuple):
             body = named_json(body)
         return [{name: row.get(name) for name in self.columns} for row in self.build(body)]

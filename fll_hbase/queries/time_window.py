@@ -44,7 +44,7 @@ def zone_fault(name: str) -> str:
 # Cached: a request parses its window twice, to check it and to answer.
 @lru_cache(maxsize=64)
 def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
-    """Return the window from `start` (included) to `end` (excluded); the default is the last 30 days.
+    """Return the window from `start` (included, None: `now-30d`) to `end` (excluded, None: `now`).
 
     Equal times give an empty window. Raises InvalidQuery with every time that cannot be parsed, or if `start`
     is after `end`.
@@ -71,7 +71,7 @@ def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fr
 def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
     """Return the window between two times in seconds since 1970 (None: the default of `parse_window`).
 
-    Raises InvalidQuery if `start` is after `end`.
+    Fractions of a millisecond are rounded up. Raises InvalidQuery if `start` is after `end`.
     """
     first = parse_seconds(DEFAULT_START, now_ms=now_ms) if start is None else start
     last = parse_seconds(DEFAULT_END, now_ms=now_ms) if end is None else end

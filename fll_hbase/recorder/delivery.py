@@ -71,7 +71,7 @@ class Delivery:
             return Spooled(run, self._put(spool, run, document, error), error)
 
     def close(self) -> None:
-        """Close the client, and report which runs were lost or wait in the spool."""
+        """Close the client, and log how many runs were lost or spooled. The next call opens it again."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -41,7 +41,11 @@ def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
 
 
 def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
-    """Mark a new directory if `create`. Raises ConfigurationError or OSError unless it has the marker."""
+    """Check the marker of a directory; with `create`, first mark an existing empty one.
+
+    Raises ConfigurationError unless the directory exists with this marker. With `create`, an absent directory
+    raises FileNotFoundError. Raises OSError if it cannot be read or written.
+    """
     marker = directory / marked.name
     if create and not marker.exists() and _is_empty(directory, marked):
         # Renamed, so that other processes never see an incomplete marker. All writers write the same content.
@@ -70,7 +74,10 @@ def _is_empty(directory: Path, marked: Marker) -> bool:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Create a file and return once it is on the disk. Raises OSError."""
+    """Create a file of this user only, and return once its content is on the disk.
+
+    Raises OSError, also if it exists.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)

@@ -29,7 +29,8 @@ def run_document(run: Run, parts: Sequence[DestinationOperations], *, namespace:
     """Return the document of a run that writes one destination or several.
 
     The name-based form has one destination, so a single part uses it. Several parts are read from that
-    form and merged in the native form. Raises UnreadableDocument or InvalidLineage for one of several parts.
+    form and merged in the native form. Raises UnreadableDocument or InvalidLineage for one of several parts,
+    and ValueError for an invalid state of the run.
     """
     head = {"namespace": namespace, "run": _run_to_dict(run)}
     if len(parts) == 1:
@@ -40,7 +41,10 @@ def run_document(run: Run, parts: Sequence[DestinationOperations], *, namespace:
 
 
 def pipeline_document(run: Run, config: Json, arguments: Mapping[str, str], *, namespace: str) -> Json:
-    """Return the document of a run of a pipeline; `arguments` are the values of its macros."""
+    """Return the document of a run of a pipeline; `arguments` are the values of its macros.
+
+    Raises ValueError for an invalid state of the run.
+    """
     return {
         "namespace": namespace,
         "run": _run_to_dict(run),

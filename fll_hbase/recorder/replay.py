@@ -31,9 +31,10 @@ def replay(
     """Record the documents that are in a spool now; yield each after its file was removed or set aside.
 
     A document of more than `bytes_max` bytes is refused. A document whose run id another program recorded is
-    refused, too, unless `take_over` is set. Raises LineageError at the first document that is neither
-    recorded nor refused. This and all later documents stay, since later ones may belong to the same run.
-    Replay can be interrupted anywhere, because a document that is sent again is stored once.
+    refused, too, unless `take_over` is set. Raises LineageError if a document is neither recorded nor
+    refused, once the rest of its batch is settled. It and all later batches stay, since they may have
+    documents of the same run. Raises SpoolError if another process sends the spool. Replay can be interrupted
+    anywhere, because a document that is sent again is stored once.
     """
     with spool.sending():
         spool.remove_unfinished()

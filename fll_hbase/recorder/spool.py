@@ -43,7 +43,7 @@ _NAME = re.compile(r"\d{23}-\d+-[0-9a-f]{8}\.(?:json|refused|tmp)")
 
 
 class SpoolError(LineageError):
-    """A document was not added to a spool, because the spool or disk is full or cannot be written."""
+    """A spool that is full, is sent by another process, or cannot be read or written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,8 @@ class Spool:
 def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) -> Spool:
     """Open the spool at `path`; `create` makes the directory, or marks an existing empty one.
 
-    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
-    or that cannot be written.
+    Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
+    another release, or cannot be written.
     """
     return Spool(open_marked(Path(path), MARKED, create=create), limits)
 

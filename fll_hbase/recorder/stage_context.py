@@ -82,9 +82,9 @@ class StageContext:
 
 
 def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageContext]) -> Json:
-    """Return a config with the contexts appended to what its stages declare themselves.
+    """Return a copy of a config with the contexts appended to what its stages declare themselves.
 
-    Raises UnreadableDocument for a context of an unknown stage.
+    Raises UnreadableDocument for contexts of unknown stages, and for a set of operations without an order.
     """
     # Copies, since the caller may use the config for other runs. The reader refuses values of other types.
     stages = [dict(stage) if isinstance(stage, Mapping) else stage for stage in config.get("stages", ())]

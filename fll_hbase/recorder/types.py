@@ -104,7 +104,10 @@ class Run:
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Return items as a tuple, with a set sorted. A single Source, Field or name becomes a tuple of one."""
+    """Return items as a tuple, with a set sorted by `repr`.
+
+    A name, Source or Field, and anything that cannot be iterated, becomes a tuple of one.
+    """
     # A string is iterable: `outputs="body"` would become four fields.
     if isinstance(items, str | Field | Source):
         return (items,)

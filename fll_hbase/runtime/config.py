@@ -25,7 +25,7 @@ SERVER_SCHEMES = ("http://", "https://")
 class Settings:
     """All settings with their defaults; docs/reference/configuration.md describes each.
 
-    Sizes are in bytes, times in the unit that a name ends with; `_max` is the largest accepted value.
+    Sizes are in bytes, times in the unit that a name ends with. A name with `_max` is an upper limit.
     """
 
     store: str = "sqlite:///data/field_level_lineage.db"
@@ -153,7 +153,7 @@ _CHOICES = {"log_level": ("debug", "info", "warning", "error", "critical")}
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
     """Return the settings of the `FLL_*` variables; overrides that are not None have priority.
 
-    Raises ConfigurationError for a value that is not a whole number, or is too small or too great.
+    Raises ConfigurationError for a value that is not a whole number, out of bounds, or not a valid choice.
     """
     variables = {field.name: PREFIX + field.name.upper() for field in fields(Settings)}
     values: dict[str, str | int] = {
@@ -165,7 +165,10 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 
 @dataclass(frozen=True, slots=True)
 class SettingSource:
-    """The value of a setting as text without credentials, its source, and its fault."""
+    """The value of a setting as text without credentials, its source, and its fault, "" for a valid value.
+
+    The source is `default`, `environment` or the option, such as `--store`.
+    """
 
     variable: str
     value: str
@@ -178,7 +181,8 @@ def explain(
 ) -> Iterator[SettingSource]:
     """Yield every setting in effect, in the order of `Settings`; an option that is None was not given.
 
-    The value of a secret shows only its length, and URLs come without user and password.
+    The value of a secret shows only its length, and URLs come without user and password. An invalid value
+    raises nothing: `fault` has the error.
     """
     for setting in fields(Settings):
         variable = PREFIX + setting.name.upper()
@@ -202,7 +206,10 @@ def _hidden(secret: str) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """Return a URL, or other text, without user, password and values of parameters such as `token=`."""
+    """Return a URL with `***` in place of user and password, and of values of parameters such as `token=`.
+
+    Text without `://` is returned unchanged.
+    """
     scheme, separator, rest = text.partition("://")
     # A password may contain any character, so everything up to the last `@` is hidden. A path has no user.
     if separator and not rest.startswith("/") and "@" in rest:

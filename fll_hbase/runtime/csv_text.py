@@ -12,7 +12,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def to_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows below a header line; lines end with CR and LF."""
+    """Return `columns` as a header line, then the rows, escaped as in `to_line`; lines end with CR and LF."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)

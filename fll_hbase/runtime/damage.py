@@ -34,7 +34,7 @@ def noting() -> Iterator[list[CorruptRow]]:
 
 @contextmanager
 def leaving_out() -> Iterator[None]:
-    """Return a context that ends at a CorruptRow without raising it, and logs its text."""
+    """Return a context that ends at a CorruptRow without raising it, logs it and adds it to `noting`."""
     try:
         yield
     except CorruptRow as error:

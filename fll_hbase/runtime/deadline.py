@@ -131,7 +131,10 @@ def is_over(*, in_seconds: float = 0.0) -> bool:
 
 
 def check() -> None:
-    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled; see also `reading`."""
+    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled.
+
+    While a document is read, raise TooLarge instead in the case that `reading` describes.
+    """
     if is_over():
         raise _over(_current.get())
 
@@ -146,7 +149,8 @@ def check_reading() -> None:
 def watched(items: Iterable[T]) -> Iterable[T]:
     """Return items of a document; iterating them calls `check_reading` before each ITEMS_PER_LOOK of them.
 
-    Outside of reading this has no effect: queries use the same functions, and check their time elsewhere.
+    A list, tuple or dict with fewer items is returned as it is, without checks. Outside of reading this has
+    no effect: queries use the same functions, and check their time elsewhere.
     """
     if isinstance(items, _SIZED) and len(items) < ITEMS_PER_LOOK:
         return items
@@ -195,7 +199,7 @@ def _over(budget: Budget | None) -> LineageError:
 
 
 def _too_slow(budget: Budget | None) -> LineageError | None:
-    """Return TooLarge if reading the document took at least half of the time, else None."""
+    """Return TooLarge if reading took half of the time in CPU seconds and the client waits, else None."""
     if budget is None or budget.reading_since is None or budget.is_cancelled():
         return None
     if time.thread_time() - budget.reading_since < budget.seconds / 2:

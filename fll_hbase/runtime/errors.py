@@ -81,7 +81,7 @@ class ErrorList:
         return self.count
 
     def __iter__(self) -> Iterator[FieldError]:
-        """Yield the listed errors, at most 1,000, then one error that counts the others if there are any."""
+        """Yield all errors up to 1,001; of more errors, the first 1,000 and one that counts the others."""
         if self.count == len(self._listed):
             yield from self._listed
             return
@@ -253,7 +253,7 @@ class Unauthenticated(LineageError):
 
 
 class CorruptRow(LineageError):
-    """A stored row does not have the format that its key requires; check the table."""
+    """A stored row without the format that its key requires, or a damaged SQLite page: check the store."""
 
     slug, title = "corrupt-row", "Corrupt row"
     client_text = "a stored row is damaged: see the server's log; `fll store check` finds all damaged rows"

@@ -14,7 +14,7 @@ def escape_control(text: str) -> str:
 
 
 def escape_control_json(text: str) -> str:
-    """Escape the same characters in JSON without changing its value, since they occur only in strings."""
+    """Escape the same characters in JSON without changing its value; it must be compact, on one line."""
     if text.isprintable():
         return text
     return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)

@@ -62,7 +62,7 @@ _metrics: list[Metric] = []
 
 
 def export(exporter: Callable[[Metric], Record]) -> None:
-    """Connect every metric to what `exporter` returns for it, in place of an earlier exporter."""
+    """Connect each metric created so far to what `exporter` returns for it, replacing an earlier exporter."""
     for metric in _metrics:
         metric.record = exporter(metric)
 

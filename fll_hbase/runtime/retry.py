@@ -26,7 +26,7 @@ class RetryPolicy:
 
     No wait begins that would end after `timeout_seconds`, counted from the first attempt, or after the
     deadline of the request. Waits start at `wait_first_seconds`, double each time up to `wait_seconds_max`,
-    and are extended by a random time.
+    and are extended by a random time of up to `wait_first_seconds`.
     """
 
     attempts_max: int | None = None
@@ -59,7 +59,7 @@ class RetryPolicy:
         )
 
     def _wait(self) -> Callable[[RetryCallState], float]:
-        """Return the wait before the next attempt: exponential, random, at least the server's Retry-After."""
+        """Return a function that computes a wait: exponential, random, at least the server's Retry-After."""
         exponential = wait_exponential(multiplier=self.wait_first_seconds, max=self.wait_seconds_max)
         # Random, so that clients that failed together do not retry together.
         backoff = exponential + wait_random(0, self.wait_first_seconds)

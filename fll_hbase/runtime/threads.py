@@ -15,9 +15,9 @@ R = TypeVar("R")
 def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_max: int) -> list[R]:
     """Return `function(item)` of each item, in order. At most `threads_max` run at a time.
 
-    After an error, no further call begins. Once the running calls have ended, the error of the first item
-    that has one is raised. A single item, or `threads_max` of 1, runs in the calling thread. Context
-    variables are copied.
+    Raises the error of the first item, in their order, that has one. Further calls may begin until all
+    items before it have results, and the running calls end before the error is raised. A single item, or
+    `threads_max` of 1, runs in the calling thread. Context variables are copied.
     """
     if len(items) <= 1 or threads_max <= 1:
         return [function(item) for item in items]
@@ -34,8 +34,8 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
     """Return the result of `work()` or raise its error, or raise TimeoutError after `seconds`.
 
     After a timeout the work continues in its thread until its own timeouts end it. The thread does not keep
-    the process from ending. If the process is ending, the work runs in the calling thread without a time
-    limit.
+    the process from ending. If no thread can start, as while the process ends, the work runs in the calling
+    thread without a time limit.
     """
     try:
         outcome = start_in_background(work)
@@ -52,7 +52,8 @@ def call_bounded(work: Callable[[], T], seconds: float) -> T:
 def start_in_background(work: Callable[[], T]) -> Future[T]:
     """Start `work()` in a thread that does not keep the process from ending; return its future result.
 
-    Raises RuntimeError if the process is ending (Python 3.12).
+    Context variables, such as the deadline, are not copied. Raises RuntimeError if no thread can start, as
+    while the process ends (Python 3.12).
     """
     outcome: Future[T] = Future()
     # A future whose caller no longer waits still gets its result.

@@ -57,9 +57,9 @@ def documents(end_ms: int) -> Iterator[Json]:
 def load(
     store: LineageStore, end_ms: int, progress: Callable[[int], None] = lambda runs: None
 ) -> SampleReport:
-    """Record the sample that ends at `end_ms`; `progress` receives the number of runs after each batch.
+    """Record the sample that ends at `end_ms`; `progress` receives the runs so far after each batch.
 
-    Loading it again is safe. Raises StoreUnavailable.
+    Loading it again is safe. Raises StoreUnavailable, or the error of a run that the store refuses.
     """
     reader = DocumentReader(columns=store.catalogue.field_names)
     native = format_named("lineage")

@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class Validator:
-    """Collects the errors of a document, and warnings about parts that are left out."""
+    """Collects the errors of a document, warnings about parts that are left out, and errors of `refuse`."""
 
     def __init__(self) -> None:
         self.errors = ErrorList()
@@ -200,7 +200,7 @@ class Part:
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max)
 
     def optional(self, name: str, *, bytes_max: int | None = None) -> str:
-        """Return an optional string; "" if it is missing or empty, or `?` with an error if it is invalid."""
+        """Return an optional string; "" if it is missing or empty, `?` with an error if null or invalid."""
         value = self.members.get(name, "")
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max) if value != "" else ""
 
@@ -294,7 +294,10 @@ class Part:
         return None if self.leave_out(errors_before=errors_before) else value
 
     def leave_out(self, *, errors_before: int) -> bool:
-        """Turn the errors after the first `errors_before` into warnings, as in `Validator.leave_out`."""
+        """Turn errors after the first `errors_before` into warnings and return whether there are any.
+
+        See `Validator.leave_out`.
+        """
         return self.validator.leave_out(self.path, errors_before=errors_before)
 
 

@@ -50,7 +50,7 @@ _SETTINGS = {
 
 
 def session(name: str, *, master: str = "", settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Create the session of a job, on the cluster that spark-submit names unless `master` is given.
+    """Create or reuse a session for a job: on `master`, else the cluster of spark-submit, else LOCAL.
 
     `settings` override the settings of all jobs. Raises ConfigurationError with what to install if PySpark or
     a JDK is missing, and for settings that only spark-submit can set.

@@ -80,8 +80,8 @@ class AccessStore:
     ) -> tuple[StoredToken, AccessToken]:
         """Store a new token; return it and its secret, which cannot be recovered later.
 
-        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and without
-        grants.
+        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and unless there
+        are 1 to GRANTS_MAX grants.
         """
         check_names({"name": name, **{f"namespace.{n}": grant.pattern for n, grant in enumerate(grants)}})
         if not 0 < len(grants) <= GRANTS_MAX:
@@ -129,7 +129,10 @@ class AccessStore:
         self._write(*(Put(key, access_rows.grant_column(grant), mark) for grant in grants))
 
     def remove_grants(self, subject: Subject, grants: Sequence[Grant] = ()) -> tuple[Grant, ...]:
-        """Remove these grants of a user or group, or all if none is given; return them. Raises NotFound."""
+        """Remove these grants of a user or group, or all if none is given; return them.
+
+        Raises NotFound, and removes nothing, if one of them is missing or there is none.
+        """
         present = self.grants([subject]).get(subject, ())
         removed = tuple(grants) or present
         missing = [grant for grant in removed if grant not in present]
@@ -148,7 +151,7 @@ class AccessStore:
         return {subject: grants for subject, grants in decoded if grants}
 
     def all_grants(self) -> Iterator[tuple[Subject, tuple[Grant, ...]]]:
-        """Yield all users and groups with their grants, leaving out damaged rows."""
+        """Yield the users and groups that have grants, each with its grants, leaving out damaged rows."""
         for key, row in self._scan(access_rows.GRANTS):
             item: tuple[Subject, tuple[Grant, ...]] | None = None
             with damage.leaving_out():

@@ -22,7 +22,10 @@ from fll_hbase.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class StoreComponents:
-    """Readers and the writer of one table, with shared caches. Threads may share them."""
+    """Readers and the writer of one table, with shared caches. Threads may share them.
+
+    `unmasked_graph` leaves out ways through operations that mask values. `sealer` is None for a view.
+    """
 
     table: Table
     settings: Settings
@@ -64,9 +67,9 @@ def build_components(
 ) -> StoreComponents:
     """Return the parts of a store over an open table, with the limits of the settings.
 
-    `clock` returns milliseconds since 1970; tests and the simulation pass their own clock. A view of a store
-    passes `events` that hide programs, and `contents` in the cache of that store. Its `make_sealer` returns
-    None, because stored data must not depend on who queries it. Reads nothing.
+    `clock` returns milliseconds since 1970. A view of a store passes `events` that hide programs, and
+    `contents` in the cache of that store. Its `make_sealer` returns None, because stored data must not depend
+    on who queries it. Reads nothing.
     """
     # Reads and writes share one merger, so a query finds the event bodies that a commit has cached.
     events = events or EventMerger(table)

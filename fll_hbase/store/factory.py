@@ -25,7 +25,7 @@ def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
 
 
 def check_grace(settings: Settings) -> None:
-    """Raise ConfigurationError for a short grace period if other processes may use the configured store.
+    """Raise ConfigurationError for a grace period below the default if other processes may use the store.
 
     Other processes rely on cells for their own grace period, and their clocks differ.
     """

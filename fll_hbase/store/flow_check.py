@@ -2,7 +2,7 @@
 
 A look considers the contents that writers put since the last one, whatever the number of runs. A writer puts
 a content when it is new, and again with its first run after half a grace period, so that every content with a
-new run is considered. A path needs one of them, a new tag, another policy or a new name of a dataset.
+new run is considered. A new violation needs one of them, a new tag, another policy or a new dataset name.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class FlowCheck:
 class FlowChecker(Reader):
     """Checks flow policies of a whole store; failed runs count, and the order of the runs does not.
 
+    `table` keeps the last look and the reported violations of each policy.
     A look begins `grace_ms` before the last one: a commit puts its content first, and needs up to half of
     that until its run is visible, or relies on a content that is as old. Clocks differ, too.
     """
@@ -79,9 +80,10 @@ class FlowChecker(Reader):
     ) -> FlowCheck:
         """Call `deliver` with the id and the flow of each violation that was never reported.
 
-        A violation counts as reported when `deliver` returns, durably. Its errors end the check, and the next
-        one delivers the rest. The first look considers all contents, or those put since `since_ms`; later
-        ones consider those since the last look, or since `since_ms` if it is earlier.
+        A violation counts as reported when `deliver` returns, durably. Errors of `deliver` end the check, and
+        the next check delivers the rest. The first look considers all contents, or those put since `since_ms`
+        (ms since 1970). Later ones consider those since the last look, or since `since_ms` if it is earlier,
+        but all contents after a change of the policy or a new name of any dataset.
         """
         key, began_ms = layout.flow_state_row(policy.name), self._clock()
         state = flow_states.decode_state(key, self._state_table.get(key))
@@ -103,7 +105,7 @@ class FlowChecker(Reader):
         )
 
     def _from_ms(self, policy: FlowPolicy, look: flow_states.Look | None, since_ms: int | None) -> int:
-        """Return the earliest put that is new, 0 if everything is: at first, or after a change."""
+        """Return the time (ms) from which puts are new, or 0 if all are; see `check`."""
         if look is None:
             last_ms = since_ms or 0
         elif look.policy_at_ms != policy.at_ms:
@@ -129,7 +131,7 @@ class FlowChecker(Reader):
     def _origins(
         self, policy: FlowPolicy, contents: Sequence[str], from_ms: int, truncated_by: set[str]
     ) -> Iterator[list[DatasetField]]:
-        """Yield lists of the tagged fields whose flows may be new: all if `from_ms` is 0."""
+        """Yield for each page of tagged fields those whose flows may be new: all if `from_ms` is 0."""
         upstream = self._upstream(policy, contents, truncated_by) if contents else set()
         for tags in self._tagged(policy):
             aliases = self._catalogue.aliases({tag.field.dataset for tag in tags})

@@ -43,7 +43,8 @@ def inherited_tags(
 
     Each tag is listed once, with a shortest path; a tag of the field itself is listed as its own. Indirect
     dependencies do not carry tags. At the deadline of a request, the result has what was read until then,
-    truncated. Raises NotFound for a field that was never recorded.
+    truncated. Raises DeadlineExceeded if no edge is read in time, and NotFound for a field that was never
+    recorded and has no tag.
     """
     direct_tags = store.tags.field_tags(field)
     query = ReachQuery(field, window, level=level, indirect=False, counts=False)

@@ -73,10 +73,11 @@ def answered_by(
 class LineageStore:
     """Records and queries field lineage in a table. Threads may share it.
 
-    Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
-    does not answer, and CorruptRow for unreadable rows. No stored lineage is left out silently. If a limit of
-    the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request, queries
-    raise DeadlineExceeded, but lineage queries return what they have found, if anything.
+    Queries raise NotFound for datasets and fields that were never recorded, TooLarge for names too long for a
+    row key, StoreUnavailable when the table does not answer, and CorruptRow for unreadable rows. No stored
+    lineage is left out silently. If a limit of the settings cuts a result, its `truncated_by` contains that
+    limit. At the deadline of a request, queries raise DeadlineExceeded, but lineage queries return what they
+    have found, if anything.
     """
 
     def __init__(
@@ -123,16 +124,16 @@ class LineageStore:
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs, or events of runs, in order. Returns one result each, durable on return.
 
-        A run whose result is an error is not visible to queries. Raises StoreUnavailable: then some runs may
-        be stored, and all of them can safely be sent again.
+        A run whose result is an error is not visible to queries. Raises StoreUnavailable, or CorruptRow for a
+        damaged content: then some runs may be stored, and all of them can safely be sent again.
         """
         return self.components.committer.record(runs)
 
     def record_one(self, run: RunInput) -> CommitResult:
         """Record one run or event in a commit shared with other threads; durable on return.
 
-        Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, and
-        StoreUnavailable as `record` does.
+        Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, CorruptRow for a
+        damaged row of the run, and the errors of `record`.
         """
         return self._group_commit.record(run)
 
@@ -152,7 +153,7 @@ class LineageStore:
         return True
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata recorded without a run into the catalogue; durable on return."""
+        """Put metadata recorded without a run into the catalogue, and its missing tags; durable on return."""
         datasets = list(metadata)
         puts = run_rows.last_put_per_cell(
             put for dataset in datasets for put in content_rows.metadata_puts(dataset)
@@ -195,7 +196,7 @@ class LineageStore:
     def retained_with_ms(
         self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
     ) -> int | None:
-        """Return the latest of a given horizon and other datasets' horizons, as `retained_from_ms`."""
+        """Return the later of a given horizon and other datasets' last read ones, as `retained_from_ms`."""
         return self._horizons.retained_with_ms(datasets, window, retained_from_ms)
 
     def runs_retained_from_ms(self, window: Window) -> int | None:

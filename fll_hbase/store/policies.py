@@ -21,7 +21,7 @@ from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Table
 
 ALL = "*"
-"""The namespace of a policy on a tag, which applies to fields of all namespaces."""
+"""The namespace by which `get` and `remove` select a policy on a tag, whose own namespace is ""."""
 
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
@@ -68,7 +68,7 @@ class PolicyStore:
     def put(self, policy: PolicyT) -> tuple[PolicyT, bool]:
         """Put a policy, ignoring its `at_ms`; return it with its time, and whether it is new.
 
-        Putting the same policy again keeps its time.
+        Putting the same policy again keeps its time. Raises TooLarge.
         """
         rows = self._rows(policy.name)
         stored = _current(rows).get(policy.namespace)
@@ -174,7 +174,7 @@ def decode_policy(key: bytes, value: bytes) -> Policy | None:
 
 
 def _flow_policy(name: str, stored: _Value) -> FlowPolicy:
-    """Return a stored flow policy. Raises ValueError for a value that is none."""
+    """Return a stored flow policy. Raises ValueError for the value of anything else."""
     patterns = [pattern for pattern in (stored.into, stored.only_into) if pattern]
     if not stored.tag or stored.field or stored.max_age or not patterns:
         raise ValueError("expected a tag and patterns of datasets")

@@ -37,9 +37,10 @@ class ReachQuery:
     `level` is the number of hops, None for as many as the settings allow. With `causal`, an edge counts only
     if the order of run starts allows a value to flow along it. Backward, its run must have started no later
     than some run that read the value on the way to the field. Forward, it must have started no earlier than
-    some run that wrote the value. Without `counts`, the answer has no run counts. With `unmasked`, ways
-    through an operation that masks values do not count. The walk also starts at `others`. An edge of the
-    answer lists up to `contents_max` contents.
+    some run that wrote the value. Without `indirect`, only direct edges count. With `failed`, failed and
+    aborted runs also count. Without `counts`, the edges of the answer have neither runs nor contents. With
+    `unmasked`, ways through an operation that masks values do not count. The walk also starts at `others`. An
+    edge of the answer lists up to `contents_max` contents.
     """
 
     field: DatasetField

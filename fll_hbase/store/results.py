@@ -57,7 +57,7 @@ class FieldLineageResult:
 
 
 class RunSpan(NamedTuple):
-    """A number of runs, how many of them failed, their first and last start, and the last one."""
+    """A number of runs, how many of them failed, their first and last start, and the key of the last run."""
 
     runs: int
     failed: int
@@ -117,10 +117,11 @@ class Path(NamedTuple):
 class Reach:
     """Fields within reach of one field, with their hops, and the edges between them, sorted by their ends.
 
-    `unknown` are pairs of source and destination that are related without known fields; the walk stops at
-    them. `dropped` are fields that some run read and did not use. `in_order` are the fields that the order of
-    the runs allows, None if unknown. `paths` has a shortest path to each field at the far end of an edge.
-    With `causal`, a value can have taken this path.
+    `hops` and `paths` include the fields at which the walk starts. `unknown` are pairs of source and
+    destination that are related without known fields; the walk stops at them. `dropped` are fields that a
+    transform without outputs takes in some run. `in_order` are the fields that the order of the runs allows,
+    None if unknown. `paths` has a shortest path to each field at the far end of an edge. With `causal`, a
+    value can have taken this path.
     """
 
     hops: dict[DatasetField, int]
@@ -181,7 +182,7 @@ class Stretch:
 class FieldHistory:
     """Stretches of a field, newest first; `truncated_by` lists the limits that left out older runs.
 
-    `missing_before` is the number of runs that wrote the dataset without the field before the first stretch.
+    `missing_before` is the number of runs that wrote the dataset without the field before the oldest stretch.
     """
 
     stretches: tuple[Stretch, ...]
@@ -248,11 +249,11 @@ class ListedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Runs, newest first, and their keys; `next_after` is the `start_after` of the next page, if any.
+    """Runs, newest first, and their keys; `next_after` starts the next page, and is b"" on the last one.
 
     `truncated_by` lists the limits that left out runs from this page and all further ones.
-    `unknown_columns` counts, before each run and at the end, the runs that are not listed because it is
-    unknown whether they used the field.
+    `unknown_columns` counts the runs that are not listed because it is unknown whether they used the field:
+    before each run, and on the last page also after all runs.
     """
 
     runs: tuple[ListedRun, ...]

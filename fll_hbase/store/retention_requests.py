@@ -32,7 +32,7 @@ class Affected:
 
 
 class RetentionRequests:
-    """Counts, stores and applies requests. Threads may share it; methods raise StoreUnavailable."""
+    """Counts and stores requests. Threads may share it; methods raise StoreUnavailable and CorruptRow."""
 
     def __init__(self, components: StoreComponents) -> None:
         self._components = components

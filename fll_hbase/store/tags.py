@@ -22,12 +22,14 @@ from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Row, Scan, Table
 
 CANDIDATES_MAX = 10_000
-"""Maximum number of index rows read for a page of tagged fields or tags; removed tags leave rows behind."""
+"""Maximum number of index rows read for a page of tagged fields, or to find whether any field has a tag.
+
+Removed tags leave rows behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagPage:
-    """Tags of fields in order; `next_after` is the last field of the page, None on the last page."""
+    """Tags of fields in order; `next_after` is the `start_after` of the next page, None on the last page."""
 
     tags: tuple[FieldTag, ...]
     next_after: DatasetField | None
@@ -49,7 +51,7 @@ class TagStore:
         """Give a field a tag; return the tag, and whether it is new to the field. Durable on return.
 
         The same tag with the same note keeps its time. A tag stored under another name of the dataset stays
-        there. Raises NotFound for a field that was never recorded and never had a tag.
+        there. Raises NotFound for a field that was never recorded and never had a tag, and TooLarge.
         """
         rows = self._rows(field)
         stored = _tags_named(rows, tag)
@@ -77,7 +79,7 @@ class TagStore:
         return stored[0]
 
     def field_tags(self, field: DatasetField) -> list[FieldTag]:
-        """Return the tags of a field, sorted. Raises NotFound for a field that was never seen."""
+        """Return the tags of a field, sorted. Raises NotFound as `put` does."""
         rows = self._rows(field)
         if not rows:
             self._require_field(field)
@@ -133,7 +135,7 @@ class TagStore:
     ) -> Iterator[FieldTag]:
         """Yield the tags of all fields of a dataset, sorted by field and tag, after `start_after`.
 
-        Raises NotFound for a dataset that was never seen.
+        Leaves out damaged rows. Without `start_after`, raises NotFound for a dataset that was never recorded.
         """
         names = self._catalogue.names(dataset)
         fields = self._tagged_fields(names, start_after[0])
@@ -161,7 +163,7 @@ class TagStore:
         """Return a page of the fields that have a tag, at most `limit`, by namespace, dataset and field.
 
         A page reads at most CANDIDATES_MAX rows, so it may have fewer fields than `limit` and still a next
-        page.
+        page. Leaves out fields with damaged rows.
         """
         candidates = islice(self._candidates(tag, start_after), CANDIDATES_MAX)
         tags: list[FieldTag] = []
@@ -180,6 +182,7 @@ class TagStore:
     def missing_puts(self, metadata: Iterable[DatasetMetadata]) -> list[Sequence[Put]]:
         """Return the puts, for one write, of tags that metadata declares and their fields lack.
 
+        Only tags put under the declared name of the dataset count as present. Raises TooLarge.
         A stored tag keeps its time and note, so a person's note outlives a producer's repetition.
         """
         now = self._clock()

@@ -68,6 +68,9 @@ class Sync(Enum):
 class Table(Protocol):
     """A storage engine. Methods raise StoreUnavailable if the engine does not answer in time.
 
+    They raise CorruptRow for a damaged file, TooLarge for a cell that HBase refuses, ReadOnlyStore for a
+    write without write access, and ConfigurationError for an absent or unsafe HBase table.
+
     Threads may share a table; an iterator must stay in the thread that created it. `parallel_calls` is how
     many calls one request should make at a time: 1 if the engine executes them one after another anyway.
     """
@@ -128,6 +131,6 @@ class Table(Protocol):
 
 
 def read_rows(table: Table, keys: Mapping[bytes, K], *, columns: Columns = ()) -> dict[K, Row]:
-    """Return rows by the values of their keys, with one call, or none without keys."""
+    """Read rows with one call, or none without keys; return existing ones by their keys' values in `keys`."""
     rows = table.rows(list(keys), columns=columns) if keys else {}
     return {keys[key]: row for key, row in rows.items()}

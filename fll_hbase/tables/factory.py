@@ -29,11 +29,12 @@ def open_table(
     connections_max: int = DEFAULTS.store_connections_max,
     create: bool = True,
 ) -> Table:
-    """Open the table of a store URL. Raises ConfigurationError for other URLs, or StoreUnavailable.
+    """Open the table of a store URL. Raises ConfigurationError, CorruptRow or StoreUnavailable.
 
-    No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.
-    With `create=False` a SQLite file must already be a store. An HBase table must always exist, which its
-    first call checks.
+    `timeout_ms` limits each call to an HBase gateway, and each wait for a lock of a SQLite file. In each
+    process, the table opens at most `connections_max` connections to HBase. A missing SQLite file is created
+    with its directories; with `create=False` the file must already be a store. An HBase table must always
+    exist, which its first call checks.
     """
     if url.startswith(SQLITE) and url != SQLITE:
         return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000, create=create)
@@ -66,12 +67,12 @@ def is_in_memory(url: str) -> bool:
 
 
 def is_read_only(url: str) -> bool:
-    """Return whether a URL names an existing SQLite file that this user may only read; False for HBase."""
+    """Return whether a URL names an existing SQLite file that this user may not write to; False for HBase."""
     return url.startswith(SQLITE) and not is_in_memory(url) and not may_write(url.removeprefix(SQLITE))
 
 
 def is_readable_by_others(url: str) -> bool:
-    """Return whether others than its owner may read the file of a SQLite URL; False for other engines."""
+    """Return whether others than its owner may read a SQLite URL's file, which must exist; else False."""
     if not url.startswith(SQLITE) or is_in_memory(url):
         return False
     return bool(os.stat(url.removeprefix(SQLITE)).st_mode & (stat.S_IRGRP | stat.S_IROTH))
@@ -91,7 +92,8 @@ def check_creatable(url: str) -> None:
 def is_shared(url: str) -> bool:
     """Return whether other processes may use the store now: HBase, or a SQLite file open in another process.
 
-    This process must not have the store open. Raises ConfigurationError or StoreUnavailable.
+    This process must not have the store open: it opens and closes a SQLite file here, which deletes a log
+    that a killed process left. Raises ConfigurationError, CorruptRow or StoreUnavailable.
     """
     if not url.startswith(SQLITE):
         return True
@@ -108,7 +110,8 @@ def back_up(
 
     `report` is called with the number of copied pages and of all pages. With `damaged`, damaged pages are
     copied unchanged, with new checksums. Raises StoreUnavailable and CorruptRow. Raises ConfigurationError
-    for other engines, and for a file at `path` that is not a backup or must not be replaced.
+    for other engines, for a store that this user may only read, and for a `path` that cannot be created, is
+    not a backup or must not be replaced.
     """
     source = Path(url.removeprefix(SQLITE))
     if not url.startswith(SQLITE) or is_in_memory(url):
@@ -129,16 +132,17 @@ def back_up(
 
 
 def naming_damage(url: str) -> AbstractContextManager[None]:
-    """Return a context whose CorruptRow names all damaged pages, if the URL is that of a SQLite file."""
+    """Return a context in which a CorruptRow names the damaged pages, if the URL names a SQLite file."""
     if not url.startswith(SQLITE) or is_in_memory(url):
         return nullcontext()
     return naming_damaged_pages(Path(url.removeprefix(SQLITE)))
 
 
 def canonical_url(url: str) -> str:
-    """Return the URL with an absolute path, or with sorted gateways and their ports.
+    """Return the URL with an absolute path without links, or with sorted gateways and their ports.
 
-    Equal stores have equal URLs. No URL contains credentials. Raises ConfigurationError.
+    Two URLs of the same path, or of the same set of gateways and table, become equal. No URL contains
+    credentials. Raises ConfigurationError.
     """
     if url.startswith(hbase_url.SCHEME):
         target = hbase_url.parse_url(url)

@@ -109,7 +109,7 @@ def to_row(cells: Mapping[bytes, Any]) -> Row:
 class HbaseTable:
     """An HBase table. The first call checks that it exists, and that its families never lose cells.
 
-    Every method raises ConfigurationError if that check fails.
+    If that check fails, the call raises ConfigurationError, and the next call checks again.
     """
 
     def __init__(self, target: HBaseUrl, *, timeout_seconds: float, connections_max: int) -> None:
@@ -401,7 +401,7 @@ def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
 
 
 def translate_error(error: HBaseServerError, name: str) -> TooLarge | StoreUnavailable:
-    """Translate an exception of HBase into one of this project, without its text, which is in the log."""
+    """Return TooLarge for a cell that HBase refuses; log any other exception and return StoreUnavailable."""
     # The text names Java classes, hosts and paths, and these errors are answers to API clients.
     if "KeyValue size too large" in str(error):
         return TooLarge("a cell is larger than HBase accepts; see hbase.client.keyvalue.maxsize")

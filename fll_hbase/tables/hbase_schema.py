@@ -48,7 +48,8 @@ def alter_statement(table: str, families: Mapping[str, Mapping[str, str]]) -> st
 def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
     """Return, by family, the attributes that must change before the table can store lineage safely.
 
-    With more than one version, deleted cells reappear. With a time to live, cells disappear.
+    With more than one version, deleted cells reappear. With a time to live, cells disappear. A missing family
+    gets all attributes of a new one.
     """
     fixes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:

@@ -35,7 +35,10 @@ _current: ContextVar[_Reads | None] = ContextVar("reads", default=None)
 
 
 def counted(query: Callable[P, T]) -> Callable[P, T]:
-    """Count the calls of a query and its reads, by the query's name, unless it runs inside another query."""
+    """Decorate a query to count it, its calls to the table and the rows they read, by the query's name.
+
+    A query that runs inside another one is not counted, and its calls and rows count for the outer one.
+    """
     kind = query.__name__
 
     @wraps(query)

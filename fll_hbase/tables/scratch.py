@@ -15,7 +15,7 @@ _CACHE_KIB = 16_384
 def scratch_database() -> Iterator[sqlite3.Connection]:
     """Yield an empty database that is deleted at the end; once large, it uses files in the temporary folder.
 
-    Raises ConfigurationError if it cannot be written.
+    Raises ConfigurationError in place of any sqlite3.Error inside the context.
     """
     try:
         # Without a name, SQLite creates a private file, which is deleted when the connection closes.

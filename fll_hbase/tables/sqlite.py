@@ -88,9 +88,10 @@ class SqliteTable:
     parallel_calls = 1
 
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> None:
-        """Open the file. With `create`, create a missing file, and the schema in an empty file.
+        """Open the file. With `create`, create a missing file and directory, and the schema in an empty file.
 
-        Raises ConfigurationError for the database of another application or version.
+        Raises ConfigurationError for the database of another application or version, and for a missing or
+        empty file without `create`. Raises CorruptRow and StoreUnavailable.
         """
         self._path = path
         self._busy_seconds = busy_seconds
@@ -136,7 +137,7 @@ class SqliteTable:
         return self._read(lambda connection: [_select_scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return every n-th row key for up to a million cells, otherwise keys at similar distances."""
+        """Return the row keys of every n-th cell of up to a million, otherwise keys at similar distances."""
         return self._read(lambda connection: find_splits(connection, start, stop, parts=parts))
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
@@ -168,8 +169,8 @@ class SqliteTable:
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
         """Execute the statement that `change(current time in ms)` returns, in one transaction.
 
-        Durable on return with Sync.NOW. Raises ConfigurationError if the file is read-only. Raises
-        StoreUnavailable for any error of SQLite or the file, and if the file is busy for too long.
+        Durable on return with Sync.NOW. Raises ReadOnlyStore if the file is read-only, and CorruptRow for a
+        damaged page. Raises StoreUnavailable for any other error of SQLite or the file, and if it is busy.
         """
         if self._read_only is not None:
             raise ReadOnlyStore(f"{self._path} can only be read, so nothing was changed: {_RIGHT_TO_WRITE}")
@@ -210,7 +211,10 @@ class SqliteTable:
         os.fdatasync(self._wal_file[1])
 
     def _open(self, *, create: bool) -> None:
-        """Check the path and prepare the schema. Raises ConfigurationError, apsw.Error and OSError."""
+        """Create a missing file if `create`, check the path and prepare the schema.
+
+        Raises ConfigurationError, CorruptRow, apsw.Error and OSError.
+        """
         if create and not self._in_memory:
             Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
             create_private(Path(self._path))
@@ -225,7 +229,10 @@ class SqliteTable:
         self._prepare(create=create or self._in_memory)
 
     def _prepare(self, *, create: bool) -> None:
-        """Create the schema in an empty file only. Raises ConfigurationError unless `create`."""
+        """Create the schema in an empty file only, which requires `create` and write access.
+
+        Raises ConfigurationError without either, and the errors of `_has_schema`.
+        """
         if self._has_schema():
             return
         if not create or self._read_only is not None:
@@ -238,9 +245,9 @@ class SqliteTable:
                 self._writer_connection().execute(_SCHEMA).fetchall()
 
     def _has_schema(self) -> bool:
-        """Return True if the file is a store of this version, or False if it is empty.
+        """Return True if the file is a store of one of VERSIONS, or False if it is empty.
 
-        Raises ConfigurationError for any other database.
+        Raises ConfigurationError for any other database, and CorruptRow if the header denies page checksums.
         """
         if self._read_only is not None:
             version, tables, reserved = self._read_only.read(_select_schema)
@@ -262,7 +269,7 @@ class SqliteTable:
         return self._read(lambda connection: _select_range(connection, (start, stop), columns, limit))
 
     def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:
-        """Return `query(connection)`, which may be called more than once. Raises StoreUnavailable.
+        """Return `query(connection)`, which may run more than once. Raises StoreUnavailable and CorruptRow.
 
         A `warm` query uses the writing connection if it is free, because its cache has the pages written
         last. The caches of all other connections are invalid after each commit.
@@ -304,7 +311,7 @@ class SqliteTable:
         return deadline.seconds_left(self._busy_seconds)
 
     def _idle_reader(self) -> Connection:
-        """Return the last used reader, whose pages are cached, but never one opened before a fork."""
+        """Return the last used reader, whose pages are cached, or a new one; none opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_own:
@@ -315,7 +322,7 @@ class SqliteTable:
         return connection
 
     def _writer_connection(self) -> Connection:
-        """Return this process's only writing connection; the caller holds the write lock."""
+        """Return this process's only writing connection; the caller keeps other threads from using it."""
         if self._writer is None or not self._writer.is_own:
             self._writer = self._connect(_WRITER_CACHE_KIB)
         return self._writer

@@ -33,7 +33,7 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, dama
     Readers and writers continue; the log of the store grows until the backup ends. The target appears under
     its name, complete and durable, only at the end. With `overwrite` it may be an earlier backup. With
     `damaged`, pages that differ from their checksums are copied unchanged, with new checksums. Raises
-    ConfigurationError for any other existing file, or a missing directory, CorruptRow, and StoreUnavailable.
+    CorruptRow, StoreUnavailable, and ConfigurationError for any other existing file or a missing directory.
     """
     _check_target(source, target, overwrite=overwrite)
     try:

@@ -48,7 +48,8 @@ def connect(
 ) -> Connection:
     """Open a file, or with `uri` the file that an SQLite URI names. Without `compare`, read damaged pages.
 
-    Raises apsw.Error, and ConfigurationError without the extension.
+    Creates a missing file, unless the mode in the URI forbids it. Raises apsw.Error, and ConfigurationError
+    without the extension.
     """
     _load_checksums()
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | (apsw.SQLITE_OPEN_URI if uri else 0)

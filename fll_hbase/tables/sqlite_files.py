@@ -36,10 +36,11 @@ def create_private(path: Path) -> None:
 
 
 def open_lock(path: Path, store: Path) -> int:
-    """Return a descriptor of a lock file that users with write access to the store may open. Raises OSError.
+    """Open or create the lock file `path` of a store, and return its descriptor. Raises OSError.
 
-    As root, give away only a lock that was just created, and follow no link: the owner of the folder could
-    substitute another file of root.
+    Its owner and root give it the read and write permissions of the store's file. As root, give away only a
+    lock that was just created, and follow no link: the owner of the folder could substitute another file of
+    root.
     """
     wanted = store.stat()
     try:

@@ -42,7 +42,7 @@ def may_write(path: str) -> bool:
 
 
 class _State(NamedTuple):
-    """A file, and whether its log has changes that are not yet in it."""
+    """The identity and last change of a file, and whether it has a log with any bytes."""
 
     inode: int
     size_bytes: int
@@ -61,9 +61,10 @@ class ReadOnlyFile:
         self._idle: list[tuple[_State, Connection]] = []
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """Return the result of a query, which may be called again, for one state of the file.
+        """Return the result of a query, which may be called again if the file changes meanwhile.
 
-        Raises apsw.Error, OSError, and TimeoutError if the file changed during every attempt.
+        Without a log, the whole query reads one state of the file; with a log, each statement does. Raises
+        apsw.Error, OSError, DeadlineExceeded, and TimeoutError if the file changed during every attempt.
         """
         for _ in range(ATTEMPTS_MAX):
             deadline.check()
@@ -96,7 +97,7 @@ class ReadOnlyFile:
         return _State(status.st_ino, status.st_size, status.st_mtime_ns, has_log)
 
     def _connection(self, state: _State) -> Connection:
-        """Return a connection for a state: with a log it sees changes, without one only that state."""
+        """Return a connection for a state, which sees changes only with a log; close unfit idle ones."""
         while self._idle:
             with suppress(IndexError):
                 opened_in, connection = self._idle.pop()

@@ -74,9 +74,9 @@ class ThriftPool:
     def run(self, operation: Callable[[happybase.Connection], T]) -> T:
         """Call `operation(connection)` and return its result, repeating it elsewhere if a connection breaks.
 
-        Raises HBaseServerError for an exception of HBase, and StoreUnavailable if no gateway answers in time.
-        Raises DeadlineExceeded at the deadline of the request, and ConfigurationError if an address is not a
-        gateway's.
+        Raises HBaseServerError for an exception of HBase, and StoreUnavailable if no gateway answers in time,
+        or all connections stay in use. Raises DeadlineExceeded at the deadline of the request, and
+        ConfigurationError if an address is not a gateway's.
         """
         # gunicorn and multiprocessing may fork after the pool was created.
         if self._pid != os.getpid():
@@ -215,7 +215,7 @@ class ThriftPool:
         return sorted(order, key=lambda address: self._failed_until.get(address, 0.0) > now)
 
     def _discard_late(self, late: _PooledConnection) -> None:
-        """Close a connection whose gateway did not answer by the deadline of a call."""
+        """Close a connection without an answer in time; avoid its gateway if the call had time enough."""
         # If the request had only milliseconds left, the missing answer does not mean that the gateway hangs.
         if time.monotonic() - late.used_at < min(STUCK_SECONDS, self._timeout_seconds) / 2:
             late.drop()

@@ -44,7 +44,7 @@ class WriteLock:
             self.release()
 
     def acquire(self, timeout_seconds: float) -> None:
-        """Acquire the lock. Raises TimeoutError after `timeout_seconds`, sooner if stuck."""
+        """Acquire the lock. Raises TimeoutError after `timeout_seconds`, sooner if stuck, and OSError."""
         deadline = time.monotonic() + timeout_seconds
         # The common case needs no wait.
         if not self.exclude_threads():

@@ -29,7 +29,7 @@ def assigning_nodes(plan: Plan) -> Iterator[int]:
 
 
 def assignment_of(expressions: Sequence[Expression], row: int) -> Assignment | None:
-    """Return the assignment of a column, or None for an unchanged column."""
+    """Return the assignment of a column, or None for any other expression and for an unchanged column."""
     column = expressions[row]
     if column.kind != "Alias" or expressions[column.operands[0]].kind != "If":
         return None

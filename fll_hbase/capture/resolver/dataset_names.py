@@ -38,7 +38,7 @@ class DatasetName(NamedTuple):
 
 
 def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the datasets of a row: one for each path or topic, else its table, else none."""
+    """Return the datasets of a row: one for each path, topic or table of its query, else its table or []."""
     kind = row.get("kind")
     if kind == "jdbc":
         return _jdbc(row)
@@ -71,7 +71,7 @@ def _with_symlink(name: DatasetName, table: str | None, metastore: str | None) -
 
 
 def _table_name(row: dict[str, Any]) -> str | None:
-    """Return the name of a table in its catalog, without the session catalog, or None without a table."""
+    """Return the name of a row's table relative to its catalog, or None if the row names no table."""
     table = row.get("table")
     if isinstance(table, dict) and table.get("name"):
         return str(table["name"]).removeprefix("spark_catalog.")
@@ -93,9 +93,11 @@ def _kafka(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> DatasetName:
-    """Return a table of the database in a row of the kind `jdbc`, named as the OpenLineage agent does.
+    """Return a table of the database in a row of the kind `jdbc`.
 
-    `parts` is the name as the database stores it, split at its dots. `written` is the name in the job.
+    `parts` is the name as the database stores it, split at its dots. `written` is the name in the job, from
+    which the OpenLineage agent makes its name. The result has the stored name, with the agent's as symlink if
+    that differs, or only the agent's if the dialect of the database is unknown.
     """
     from fll_hbase.sources.sql.names.dataset_naming import name_in
 

@@ -76,7 +76,7 @@ def _merged(
 ) -> tuple[dict[str, ColumnLineage], frozenset[IndirectInput]]:
     """Return the columns with the values of every clause, and the conditions of clauses that delete rows.
 
-    The operands of a clause are a condition and actions.
+    The operands of a clause are a condition and actions. Changes `columns`, and returns it.
     """
     rows = NO_INPUTS
     target = node.plan(*TARGETS)

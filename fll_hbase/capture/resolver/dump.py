@@ -164,7 +164,10 @@ def decode_line(line: bytes) -> Line:
 
 
 def decode_plan(body: bytes) -> Plan:
-    """Decode a plan. Raises ValueError if a row refers to itself or to a later or missing row."""
+    """Decode a plan.
+
+    Raises ValueError if it has another form, or if operands or children are not numbers of earlier rows.
+    """
     plan = _PLANS.decode(body)
     for count, expression in enumerate(plan.expressions):
         _check_references(expression.operands, count)

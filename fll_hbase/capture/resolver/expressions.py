@@ -312,7 +312,7 @@ class ExpressionResolver:
         )
 
     def _exists(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Return whether the function of EXISTS or FORALL selects elements."""
+        """Return the result of EXISTS or FORALL: of its function, and of an array that this does not use."""
         selected = self._call(expression.operands[1], [operands[0]])
         return merge([selected, *_unused(operands[:1], selected)], least=Direct.TRANSFORMATION)
 

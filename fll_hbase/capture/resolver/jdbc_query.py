@@ -134,7 +134,7 @@ def _column(transform: Transform, tables: Mapping[str, DatasetName], dialect: st
 
 
 def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -> Iterator[NamedIndirect]:
-    """Yield the indirect inputs, each as table, field and upper-case kind."""
+    """Yield the indirect inputs that have a kind, each as table, field and upper-case kind."""
     return (
         (tables[item.origin], item.name, item.kind.upper())
         for item in inputs

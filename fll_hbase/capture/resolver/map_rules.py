@@ -71,7 +71,10 @@ def map_values(value: ColumnLineage) -> ColumnLineage:
 
 
 def _map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> ColumnLineage:
-    """Return the value of an equal constant key, and the values of keys that may be equal, by their keys."""
+    """Return the value of a map at `key`, which has the number `constant` if it is a constant.
+
+    It has the values of all keys that may be equal, and depends on these keys unless they are constants.
+    """
     parts = _parts(value)
     if not parts:
         return with_elements([value], [key])

@@ -61,7 +61,8 @@ class ColumnLineage:
     """Lineage of one column.
 
     `parts` are the fields of a struct that the plan builds, or KEYS and values of a map. `rest` are fields of
-    structs that it reads, unless they are simply paths of the inputs. `row` is the describing expression.
+    structs that it reads, unless they are simply paths of the inputs. `row` is the describing expression, -1
+    for none. Only `direct` and `indirect` are compared.
     """
 
     direct: frozenset[DirectInput] = frozenset()

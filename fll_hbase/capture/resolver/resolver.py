@@ -151,7 +151,10 @@ class Resolver:
                 )
 
     def _is_without_rows(self, plan: ResolvedPlan, output: DatasetName) -> bool:
-        """Return whether a batch has no sources although its stream had some, and only writes state."""
+        """Return whether a batch has no sources although its stream had some, and only writes state.
+
+        Remembers the outputs of batches with sources.
+        """
         if not plan.sources:
             return output in self._streamed
         self._streamed[output] = None
@@ -277,7 +280,7 @@ def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
 
 
 def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[WriteEvent]:
-    """Remove events of a command that repeat the executions it started.
+    """Return the events without those of a command that repeat the executions it started.
 
     CREATE TABLE AS SELECT starts an execution that writes the files. The execution has the location of the
     table, the command its name. The flag of an event is set if its command starts others.

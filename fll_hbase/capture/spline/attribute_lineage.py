@@ -90,7 +90,7 @@ class AttributeResolver:
         return self._resolved[key]
 
     def rows(self, plan: SplinePlan) -> frozenset[IndirectInput]:
-        """Return the fields that decide which rows are written, and in which order."""
+        """Return the known fields that decide which rows are written, and in which order."""
         inputs: frozenset[IndirectInput] = frozenset()
         for operation in plan.others:
             kind, param = _ROW_PARAMS.get(operation.name, ("", ""))

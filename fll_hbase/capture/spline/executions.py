@@ -28,11 +28,11 @@ _CHANGES = ("delete", "merge", "update")
 
 
 def read_executions(raw: bytes, *, namespace: str) -> Iterator[bytes | InputError]:
-    """Yield an OpenLineage event for each execution of a plan, or the error of an unreadable execution.
+    """Yield an OpenLineage event in JSON for each execution of a plan, or the error of an unreadable one.
 
     The text has the members `executionPlan` and either `executionEvents` (a list) or `executionEvent`.
-    Jobs get `namespace`. A plan without executions gives nothing. Raises UnreadableDocument if the
-    plan is unreadable.
+    Jobs get `namespace`. An empty list gives nothing. Raises UnreadableDocument if the plan is unreadable,
+    or if `executionEvent` is missing and `executionEvents` is missing or not a list.
     """
     validator = Validator()
     top = Part(validator, strict_json.parse(raw)).as_object()
@@ -107,7 +107,7 @@ class _Columns:
 
 
 def _write_event(plan: SplinePlan) -> WriteEvent:
-    """Return the write of a plan, the same for all its executions. Raises UnreadableDocument."""
+    """Return the write of a plan, without its application and execution. Raises UnreadableDocument."""
     resolver = AttributeResolver(plan)
     columns = _Columns(resolver)
     is_change = any(word in plan.write.name.lower() for word in _CHANGES)

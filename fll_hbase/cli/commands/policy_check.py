@@ -68,8 +68,10 @@ def check(
     """Report violations of POLICY, or of all flow policies, that no earlier check has reported.
 
     Each violation is one CloudEvent, as a line of JSON or a signed request. Considers all recorded runs, also
-    failed ones, whatever their order, but only ways through what was recorded since the last check. The
-    exit code is 1 if an event was not delivered, or if a limit cut the check. The next check then continues.
+    failed ones, whatever their order. A path counts if something in it is new since the last check: recorded
+    lineage, a tag, another name of a dataset, or the policy. The first check without --since considers all.
+    The exit code is 1 if an event was not delivered, or if a limit cut the check. The next check then repeats
+    it, without the violations already reported.
     """
     if (url is None) is not (secret_file is None):
         raise click.UsageError("--webhook and --secret-file go together.", click.get_current_context())
@@ -88,7 +90,7 @@ def check(
 def _check(
     store: LineageStore, policy: FlowPolicy, send: Callable[[Json], None], since_ms: int | None
 ) -> bool:
-    """Check one policy and print the numbers; return whether no limit cut the check."""
+    """Check a policy, send its new violations and print numbers; return whether no limit cut the check."""
 
     def deliver(event_id: str, flow: Flow) -> None:
         """Send the event of a violation."""
@@ -111,14 +113,14 @@ def _check(
 
 
 def _policies(store: LineageStore, name: str | None) -> Iterator[FlowPolicy]:
-    """Return the flow policy of a name, or all of them."""
+    """Return the flow policy of a name, or all of them. Raises NotFound, or InvalidQuery for another kind."""
     if name is not None:
         return iter((flow_policy(store, name),))
     return iter([item for item in store.policies.policies() if isinstance(item, FlowPolicy)])
 
 
 def event(policy: FlowPolicy, event_id: str, flow: Flow) -> Json:
-    """Return a violation as a CloudEvent in JSON; equal violations have equal ids."""
+    """Return a violation as a CloudEvent in JSON with this id, the current time and without its programs."""
     body = to_builtins(violation(flow))
     del body["programs"]
     return {

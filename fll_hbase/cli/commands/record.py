@@ -225,16 +225,17 @@ def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
 class _Report:
     """Counts of the documents so far. It prints refusals up to `errors_max` errors, and each warning once.
 
-    In a dry run, it also prints the first PREVIEWS_MAX documents. `title` names the documents in the counts,
-    which then also have their number.
+    In a dry run, it also prints the first PREVIEWS_MAX documents. With `title`, which names the documents,
+    the counts also have the number of all documents and of distinct runs.
     """
 
     def __init__(self, errors_max: int, *, dry_run: bool, title: str = "") -> None:
         self.dry_run = dry_run
         self._title = title
         self.runs: list[str] = []
-        """Ids of the first runs."""
+        """Ids of the first RUNS_MAX runs."""
         self.runs_count = 0
+        """Number of runs, including runs of repeated documents."""
         self._run_hashes: set[int] = set()
         self._errors_left = errors_max
         self._counts: Counter[str] = Counter()

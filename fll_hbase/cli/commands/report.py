@@ -155,7 +155,7 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
 
 
 def _print_all(query: Retention, window: WindowText, target: Target, output_format: str) -> None:
-    """Print the reports on all policies on the age of data, in the order of their names."""
+    """Print the reports on all visible policies on the age of data, by name. Raises UsageError for CSV."""
     if output_format == CSV:
         raise click.UsageError(
             "--all has no CSV; ask for one policy, or for JSON.", click.get_current_context()

@@ -14,7 +14,10 @@ from fll_hbase.runtime.escape import escape_control
 
 
 def report_page(document: Document, *, has_annex: bool) -> RenderableType:
-    """Render the title, the verdict, the limits and the tables of a report, without the annex in brief."""
+    """Render the title, the verdict, the limits and the tables of a report.
+
+    Without `has_annex`, descriptions, the annex and all columns that are not brief are left out.
+    """
     parts: list[RenderableType] = [Text(escape_control(document.title), style="bold")]
     parts += [
         Text(escape_control(f"{name}: {text}"), style="dim")

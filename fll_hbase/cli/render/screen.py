@@ -40,7 +40,10 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a page that fits a width: lines that are always shown, and items of lines between them."""
+    """A part of a page that fits a width: lines that are always shown, and items of lines between them.
+
+    `unit` is the word for items in counts. `beyond` is the number of further items, which no screen can show.
+    """
 
     head: Sequence[Line] = ()
     items: Sequence[Sequence[str]] = ()
@@ -109,7 +112,7 @@ def draw(page: RenderableType, screen: Screen) -> Iterator[Text]:
 
 
 def wrap(text: str, width: int, *, prefix: str = "", indent: str = "") -> list[str]:
-    """Return lines of at most `width` cells, broken at spaces but not inside times. Longer words stay whole.
+    """Return lines of at most `width` cells, broken at spaces. Times, `commands` and longer words stay whole.
 
     The `prefix` is never broken. Lines after the first begin with the `indent`.
     """

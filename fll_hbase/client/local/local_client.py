@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class LocalClient(Connection):
     """Client of a store in this process; `close` closes the store if it is `owned`.
 
-    `clock` returns the `now` of windows in milliseconds since 1970. It is called once for each query.
+    `clock` returns `now` in milliseconds since 1970. It is called once for each page of an answer,
+    and once for each batch of documents.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class LocalClient(Connection):
         return query.put(self._store, msgspec.json.encode(body))[0]
 
     def delete(self, query: Changeable[Any]) -> None:
-        """Remove a tag or a policy from the store. Raises NotFound."""
+        """Remove a tag or a policy from the store. Raises NotFound and AmbiguousName."""
         query.remove(self._store)
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:

@@ -145,7 +145,10 @@ def _wanted(item: Item) -> float:
 
 
 def _arrange(items: list[Item], wanted: Sequence[float]) -> None:
-    """Sort a column by the desired middles of its items, then move the items apart as little as possible."""
+    """Sort a column in place by the middles of items at their `wanted` tops, then set their `y`.
+
+    Items that would overlap are moved apart as little as possible.
+    """
     pairs = sorted(zip(wanted, items, strict=True), key=lambda pair: pair[0] + pair[1].height / 2)
     items[:] = [item for _, item in pairs]
     # For each run of items that touch: the sum of their wanted tops less the heights above, and its length.

@@ -68,7 +68,7 @@ class DrawnGraph:
         return end
 
     def link(self, source: End, target: End, link: Link) -> None:
-        """Add a link; links between the same ends become one, which prefers values and complete runs."""
+        """Add a link; links between the same ends become one: a value, complete, in order if any is."""
         other = self.links.get((self.add(source), self.add(target)), link)
         # A relation with unknown fields is between boxes, so it never shares its ends with another kind.
         kind = link.kind if other.kind == link.kind else VALUE

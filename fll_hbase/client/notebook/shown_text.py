@@ -27,7 +27,10 @@ def width_of(text: str) -> float:
 
 
 def fit(text: str, room: float) -> str:
-    """Return a string that fits a width in mean characters; `…` replaces the middle of a longer string."""
+    """Return a string that fits a width in mean characters, with control characters escaped as in Python.
+
+    `…` replaces the middle of a wider string, and of any string of over 200 characters.
+    """
     text = escape_control(text if len(text) <= WHOLE_MAX else text[: WHOLE_MAX // 2] + text[-_TAIL:])
     if width_of(text) <= room and len(text) <= 200:
         return text
@@ -38,7 +41,7 @@ def fit(text: str, room: float) -> str:
 
 
 def _width(character: str) -> float:
-    """Return the width of a character: 2 for East Asian ones and emoji, somewhat over 1 for capitals."""
+    """Return the width of a character: 0 if combining, 2 for East Asian ones and emoji, else up to 1.25."""
     if character.isascii():
         return 1.25 if character.isupper() or character in "mw@%" else 1.0
     if unicodedata.combining(character):

@@ -71,8 +71,9 @@ _INVALID_URL = (
 class HttpSession:
     """Connections to one server. Threads may share it, one at a time.
 
-    A request is retried if it does not reach the server or the answer has a status of BUSY. Retries wait at
-    least the Retry-After of the response, and end `timeout_seconds` after the first attempt. Each attempt
+    A request is retried if it does not reach the server, gets no answer in time, or gets a status of BUSY.
+    Retries wait at least the Retry-After of the response, and end `timeout_seconds` after the first attempt.
+    A server that cannot be reached and has not answered before is tried for UNCONNECTED_SECONDS. Each attempt
     waits `read_seconds` for data. `token` is sent with each request, only to this server.
     """
 
@@ -139,7 +140,10 @@ class HttpSession:
     def _post_events(
         self, segments: Sequence[str], events: Sequence[bytes]
     ) -> tuple[dict[int, LineageError], int]:
-        """Send events once; return errors by position, and how many events were read. Raises Unanswered."""
+        """Send events in one request; return errors by position, and how many events were read.
+
+        Raises LineageError if the request fails, and Unanswered if the store was unavailable for any event.
+        """
         response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
@@ -228,7 +232,10 @@ class HttpSession:
         return response
 
     def _attempt(self, request: requests.Request, line_count: int) -> requests.Response:
-        """Send a request once. Raises Unanswered if another attempt may succeed."""
+        """Send a request once. Raises Unanswered if another attempt may succeed, else another LineageError.
+
+        A response with an error status that is not in BUSY is returned.
+        """
         try:
             response = self._send(request)
         # SSLError and the URL errors are RequestExceptions, but another attempt would also fail.
@@ -351,7 +358,10 @@ class _BearerToken(requests.auth.AuthBase):
 
 
 def _check_line_count(response: requests.Response, count: int) -> None:
-    """Raise Unanswered if some lines have no answer, or if the store was unavailable for any."""
+    """Raise Unanswered if the store was unavailable for any line, or if lines have no answer.
+
+    A server that stopped a batch may leave lines without one. Raises Refused for too many answers.
+    """
     # A batch has status 200 even if lines failed. Sending all of it again is safe: commits are idempotent.
     answers = _json_lines(response)
     if len(answers) > count:

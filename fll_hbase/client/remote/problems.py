@@ -77,7 +77,10 @@ def field_errors(items: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
 
 
 def json_body(response: requests.Response, *members: str) -> Any:
-    """Return the JSON of a response. Raises Refused if it is not JSON, or lacks one of `members`."""
+    """Return the JSON of a response, with names such as `hidden 1` added to hidden things.
+
+    Raises Refused if it is not JSON, or lacks one of `members`.
+    """
     try:
         body = response.json()
     except ValueError as error:

@@ -38,7 +38,10 @@ def decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
 
 
 def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
-    """Return the limits that cut an answer, from the headers if the body is an array (decision 8)."""
+    """Return the limits that cut an answer, from the headers if the body has no such member (decision 8).
+
+    An answer that is cut by no named limit has the limit "a bound of the server".
+    """
     if hasattr(body, "truncated_by"):
         limits, is_truncated = body.truncated_by, body.truncated
     else:

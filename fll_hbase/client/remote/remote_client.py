@@ -79,7 +79,10 @@ class HttpClient(Connection):
         params: Mapping[str, str],
         read: Callable[[Mapping[str, Any]], ResultT],
     ) -> list[ResultT | LineageError]:
-        """Send documents, in one request per namespace; return `read(answer)` or the error for each."""
+        """Send documents; return `read(answer)` or the error for each, in order.
+
+        Documents that can be lines are sent in one request per namespace, after all others.
+        """
         # The requests may change the order of the documents; the batches of `batch_documents` allow this.
         results: dict[int, ResultT | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
@@ -107,7 +110,7 @@ class HttpClient(Connection):
         params: Mapping[str, str],
         read: Callable[[Mapping[str, Any]], ResultT],
     ) -> ResultT | LineageError:
-        """Send a document to the route of its format; return its result, or its error if it is invalid."""
+        """Send a document to the route of its format; return its result, or the error that refuses it."""
         document_format = document.head.format
         if document_format.name in _CLIENT_ROUTES:
             path, action = _CLIENT_ROUTES[document_format.name]
@@ -133,7 +136,7 @@ class HttpClient(Connection):
         return decode(query, response)
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
-        """Send PUT to the path of a query."""
+        """Send PUT to the path of a query; return what the server stored."""
         response = self._session.send_json(
             "PUT", *query.segments(), body=to_builtins(body), params=query.params()
         )
@@ -160,7 +163,10 @@ class HttpClient(Connection):
 
 
 def _can_be_line(document: LocatedDocument) -> bool:
-    """Return whether a document can be one line of a batch request: of its format, without a line feed."""
+    """Return whether a document can be one line of a batch request.
+
+    It needs BATCH_FORMAT, a namespace, no error, and no line feed except at its end.
+    """
     return (
         document.line.error is None
         and document.head.format.name == BATCH_FORMAT

@@ -33,8 +33,8 @@ _SHOWN_MAX = 200
 class Webhook:
     """Sends events to one URL, signed as Standard Webhooks describes. Threads must not share it.
 
-    `secret` is a text, or base64 after `whsec_`. Raises ConfigurationError for a URL or secret that cannot be
-    used.
+    `secret` is a text, or base64 after `whsec_`. An attempt takes at most `answer_seconds`. Raises
+    ConfigurationError for a URL or secret that cannot be used.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class Webhook:
         self._session = requests.Session()
 
     def send(self, event: Json) -> None:
-        """Deliver one CloudEvent; it is repeated until the receiver accepts it, at most as RETRY says.
+        """Deliver one CloudEvent; after a fault that may pass, it is repeated as `retry` of this object says.
 
-        Raises NotDelivered if it is not delivered.
+        Raises NotDelivered if it is not delivered, at once for a redirect and for most statuses below 500.
         """
         body = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
         try:
@@ -66,7 +66,7 @@ class Webhook:
         self._session.close()
 
     def _send(self, event_id: str, body: bytes) -> None:
-        """Send an event once. Raises _NotNow, and NotDelivered if a repetition cannot help."""
+        """Send an event once. Raises _NotNow if a repetition may help, else NotDelivered."""
         seconds = str(int(time.time()))
         headers = {
             "Content-Type": "application/cloudevents+json; charset=utf-8",

@@ -195,7 +195,7 @@ class Impact(Windowed, Posted[ImpactAnswer]):
             yield DatasetField(Dataset(item.namespace, item.name), item.field)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ImpactAnswer]:
-        """Return the impact. Raises NotFound for a field that was never recorded, UnreadableDocument."""
+        """Return the impact. Raises NotFound for an unknown field, InvalidQuery and UnreadableDocument."""
         window = self.window(now_ms)
         request = self.request_body()
         reader = document_reader(store)
@@ -254,7 +254,7 @@ def parse_request(document: object) -> ImpactRequest:
 
 
 def _items(top: Part, name: str, limit: int) -> Iterator[Part]:
-    """Yield the objects of an array; add an error for each other item, and for too many of them."""
+    """Yield the first `limit` items; add an error for each that is not an object, and for more items."""
     items = list(top.items(name))
     if len(items) > limit:
         top.error(f"has {len(items)} items, the limit is {limit}", name)
@@ -282,9 +282,10 @@ def _field_change(part: Part) -> FieldChange:
 def _single_changes(
     store: LineageStore, request: ImpactRequest, downstream: DownstreamReader
 ) -> Iterator[Change]:
-    """Yield the changes of single fields.
+    """Yield the changes of single fields, without a change to the type that a field already has.
 
-    Raises NotFound for a field that was never recorded, and InvalidQuery if the new name is a field already.
+    Raises NotFound for a field that was never recorded. If new names are fields already, raises InvalidQuery
+    after the other changes.
     """
     errors: list[FieldError] = []
     for number, item in enumerate(request.fields):

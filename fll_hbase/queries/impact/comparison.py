@@ -41,7 +41,10 @@ _PAGE_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class FoundChange:
-    """A change of a program, with the field maps of both contents, which have the inputs; None if missing."""
+    """A change of a program with its last run, and the field maps of both contents, which have the inputs.
+
+    A field map is None if the content does not write the dataset, or if only the SQL shows the change.
+    """
 
     change: Change
     run: ProgramRun
@@ -79,7 +82,8 @@ _Recorded: TypeAlias = Mapping[Dataset, LastContent]
 def compare_programs(store: LineageStore, proposal: Proposal, window: Window) -> Comparison:
     """Return the changes of the programs of a change, each compared with its last runs of the window.
 
-    Raises DeadlineExceeded, because a part of the changes would look like a harmless change.
+    Adds a warning to `proposal` if runs of a dbt project are too many to search. Raises DeadlineExceeded,
+    because a part of the changes would look like a harmless change.
     """
     truncated_by: set[str] = set()
     recorded = _recorded(store, proposal, window, truncated_by)
@@ -119,7 +123,7 @@ class _Comparer:
         self._written = lru_cache(maxsize=16)(self._read_written)
 
     def compare(self, program: ProposedProgram, recorded: _Recorded) -> None:
-        """Add the changes of a program of the change."""
+        """Add the changes of a proposed program, and how it was compared."""
         if not recorded:
             self.result.programs.append(ProgramResult(program.run, "unrecorded"))
             return
@@ -173,7 +177,9 @@ class _Comparer:
         return _sql_of(self._details.get(run_key(last.run, last.namespace), ""))
 
     def _literals_differ(self, new: ProgramRun, last: ProgramRun, *, has_changes: bool) -> bool | None:
-        """Return whether the literals of the SQL of two runs differ, None if the SQL of the last is unknown.
+        """Return whether the literals of the SQL of two runs differ.
+
+        Returns False if `new` has no SQL, else None if the SQL of `last` is unknown.
 
         If the program `has_changes`, a literal must be replaced by another one: these changes may explain
         another order, and literals that are only gone or only new.
@@ -242,7 +248,10 @@ class _Comparer:
 def _recorded(
     store: LineageStore, proposal: Proposal, window: Window, truncated_by: set[str]
 ) -> dict[ProgramId, dict[Dataset, LastContent]]:
-    """Return the last contents of the programs of a change, by the datasets that they wrote."""
+    """Return the last contents of the programs of a change, by the datasets that they wrote.
+
+    Programs without a known run are left out, and limits that were reached are added to `truncated_by`.
+    """
     wanted: dict[Dataset, set[ProgramId]] = defaultdict(set)
     for program_id, program in proposal.programs.items():
         for dataset in program.info.destinations:
@@ -295,7 +304,10 @@ def _has_hidden(field_map: FieldMap) -> bool:
 
 
 def _runs(store: LineageStore, query: RunsQuery, limit: int, truncated_by: set[str]) -> Iterator[LastContent]:
-    """Yield the newest runs that did not fail, without the name of a dataset, up to `limit` runs."""
+    """Yield those of the newest `limit` runs that did not fail, with empty names of the dataset.
+
+    Yields nothing for an unknown namespace. Adds a limit to `truncated_by` if there are more runs.
+    """
     try:
         page = store.namespace_runs(query, limit=limit)
     except NotFound:

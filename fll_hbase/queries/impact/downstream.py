@@ -82,7 +82,8 @@ class DownstreamReader:
     def read(self, field: DatasetField, *, must_exist: bool = False) -> Downstream | None:
         """Return what is downstream of a field, or of a dataset as a whole (`*`).
 
-        The result is None if a limit was reached, which `truncated_by` then has. Raises NotFound if
+        The result is None beyond CHANGES_MAX fields or at the deadline. Other limits cut the result, and
+        `truncated_by` has all of them. A field that was never read has an empty result. Raises NotFound if
         `must_exist` and the field was never recorded.
         """
         if field in self._read:

@@ -28,9 +28,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&])")
 
 
 def to_markdown(body: ImpactAnswer, *, window: str = "") -> str:
-    """Return the comment: a summary, a section for each kind, and the programs that were not compared.
+    """Return the comment: a summary, a section for each kind, programs by how they were compared, warnings.
 
-    `window` describes the window in words. Changes that do not fit into CHARACTERS_MAX are only counted.
+    `window` describes the window in words. Changes that do not fit into CHARACTERS_MAX are shortened to one
+    line, and from the first that still does not fit, only counted.
     """
     head = [MARKER, f"## Impact on recorded lineage{f', {_plain(window)}' if window else ''}", ""]
     head += [_plain(count_kinds(body.counts)), ""]
@@ -46,7 +47,10 @@ def to_markdown(body: ImpactAnswer, *, window: str = "") -> str:
 
 
 def _fitting(parts: Iterable[tuple[str, str]], characters_max: int) -> Iterator[str]:
-    """Yield parts up to a number of characters: for a long one its short form, and how many are left out."""
+    """Yield the long form of each part, or the short one if that alone fits into the characters left.
+
+    From the first part that does not fit, all are left out, and a last text counts them.
+    """
     left, omitted = characters_max - 100, 0
     for long, short in parts:
         part = long if len(long) <= left else short
@@ -60,7 +64,10 @@ def _fitting(parts: Iterable[tuple[str, str]], characters_max: int) -> Iterator[
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
-    """Yield each change as a collapsible section, and as one line, after the title of its kind."""
+    """Yield each change in two forms: as a collapsible section, and as one line.
+
+    Both forms of the first change of a kind begin with the title of the kind.
+    """
     for kind, listed in groupby(changes, key=lambda change: change.kind):
         title = f"\n### {FIELD_TITLES[kind]}\n\n"
         for change in listed:
@@ -98,7 +105,7 @@ def _derivation(derivation: Derivation) -> str:
 
 
 def _downstream(change: Change) -> Iterator[str]:
-    """Yield the fields and programs downstream of a change."""
+    """Yield the fields and programs downstream of a change, and its relations with unknown fields."""
     if change.downstream is None:
         return
     fields = change.downstream.fields
@@ -119,7 +126,7 @@ def _downstream(change: Change) -> Iterator[str]:
 
 
 def _programs(programs: Sequence[ComparedProgram]) -> Iterator[str]:
-    """Yield the programs about which something is unknown, and how many were compared."""
+    """Yield a list of programs for each status, also `compared`, and of those without compared literals."""
     for status, text in STATUS_TEXTS.items():
         listed = [item for item in programs if item.status == status]
         if not listed:
@@ -157,12 +164,12 @@ def _program(name: ProgramName) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text as code on one line, whatever it contains."""
+    """Return a text, cut to _NAME_MAX characters, as code on one line, whatever it contains."""
     return f"<code>{_html(text)}</code>"
 
 
 def _html(text: str) -> str:
-    """Return a text for HTML within Markdown: on one line, without markup, mentions and links."""
+    """Return a text for HTML within Markdown: cut to _NAME_MAX, on one line, without markup and mentions."""
     text = text if len(text) <= _NAME_MAX else f"{text[: _NAME_MAX - 1]}…"
     one_line = "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
     escaped = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -37,7 +37,7 @@ class Proposal:
     """The programs of a change, types of fields from its metadata, and warnings of its documents.
 
     Names of namespaces that `may_read` refuses are hidden as in recorded contents, to compare both.
-    `projects` are dbt projects as (namespace, project), with the unique ids of all nodes of the manifest.
+    `projects` are dbt projects as (namespace, project), with the unique ids of models, seeds and snapshots.
     """
 
     may_read: Callable[[str], bool]
@@ -49,8 +49,8 @@ class Proposal:
     def add(self, document: ParsedDocument, path: str) -> None:
         """Add the runs and metadata of a document.
 
-        Raises UnreadableDocument for events, and for programs that an earlier document describes: neither
-        description says what the program no longer writes.
+        Raises UnreadableDocument for events, and for programs that this or an earlier document describes
+        already: neither description says what the program no longer writes.
         """
         errors: list[FieldError] = []
         for run in document.runs:
@@ -122,7 +122,7 @@ def _within(document: str, path: str) -> str:
 
 
 def _projects(document: Mapping[str, Any], namespace: str) -> Iterator[tuple[tuple[str, str], set[str]]]:
-    """Yield the project of a readable document of dbt with the unique ids of its nodes; none for others."""
+    """Yield the project of a readable document of dbt with the ids of models, seeds, snapshots; else none."""
     manifest = document.get("manifest")
     if isinstance(manifest, dict):
         nodes = manifest.get("nodes")

@@ -1,1 +1,1 @@
-"""Reports for people who answer for data: consumption and provenance of a field."""
+"""Reports for people who answer for data: about a field, a policy, or the difference of two windows."""

@@ -202,7 +202,10 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         return Answer(body, window, retained_from_ms, truncated_by, next_cursor(page))
 
     def _failed_only(self, store: LineageStore, window: Window, reach: Reach) -> int | None:
-        """Return how many fields failed runs alone made, which `reach` lacks; None if a limit cut either."""
+        """Return how many fields failed runs alone made, which `reach` lacks; None if a limit cut either.
+
+        Returns 0 if the report includes failed runs.
+        """
         if self.failed:
             return 0
         query = ReachQuery(

@@ -79,7 +79,7 @@ def read_tags(store: LineageStore, fields: Collection[DatasetField], truncated_b
 
 
 def _description(store: LineageStore, dataset: Dataset, truncated_by: set[str]) -> str:
-    """Return the description of a dataset, or "" if there is none or it cannot be read."""
+    """Return the description of a dataset, or "" if there is none, it is damaged or the time is over."""
     try:
         with damage.leaving_out():
             return store.catalogue.description(dataset)

@@ -64,7 +64,11 @@ class ReachedField(FieldWithTags, frozen=True, kw_only=True):
 
 
 class ReachedFields:
-    """Fields within reach, over all edges and over direct edges only."""
+    """Fields within `reach`, a walk over all edges; `direct` is the same walk over direct edges only.
+
+    Their operations and tags are read when the object is made. `truncated_by` has the limits that cut both
+    walks and these reads.
+    """
 
     def __init__(
         self,
@@ -168,7 +172,10 @@ def hop_text(hops: Iterable[Hop]) -> str:
 
 
 def _way_text(hop: Hop) -> str:
-    """Return the descriptions of the operations of one way, or their names."""
+    """Return the descriptions of the operations of one way, or their names; `hidden` if none is shown.
+
+    `copied` comes first if the way copies the value.
+    """
     shown = (item for item in hop.operations if not is_hidden_operation(item.name))
     texts = [" ".join((item.description or item.name).split()) for item in shown]
     return "; ".join(dict.fromkeys([COPIED, *texts] if hop.is_copied else texts)) or "hidden"

@@ -203,7 +203,7 @@ def path_text(path: Iterable[Json]) -> str:
 
 
 def program_text(program: Json) -> str:
-    """Return a program as `namespace/application/program`, or a hidden program as `hidden 1`."""
+    """Return a program as `namespace/application/program` without empty parts, a hidden one as `hidden 1`."""
     if "hidden" in program:
         return f"hidden {program['hidden']}"
     names = (program["namespace"], program["application"], program["program"])

@@ -36,7 +36,9 @@ _NAME = ("project_id", "dataset_id", "table_id")
 
 
 def read_document(document: object, *, namespace: str | None, columns: sql.FieldLookup) -> ParsedRows:
-    """Read a run for each job of a document; `columns` returns the fields of a dataset in the catalogue.
+    """Read a run for each job of a document; a script, and a job without tables, only adds a warning.
+
+    `columns` returns the fields of a dataset in the catalogue.
 
     `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
     with every error of every row, TooLarge, and the errors of the lookup.
@@ -103,7 +105,7 @@ def _read_state(row: Part) -> tuple[State, str]:
 
 
 def _read_tables(row: Part, namespace: str) -> JobTables:
-    """Return the tables of a job."""
+    """Return the tables of a job, without an anonymous destination."""
     referenced = [_read_table(item, namespace) for item in nested_items(row, "referenced_tables")]
     target = record(row, "destination_table")
     destination = None

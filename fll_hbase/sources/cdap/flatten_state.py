@@ -25,7 +25,8 @@ COPIED_FIELDS_MAX = 5_000_000
 """Limit of fields copied, in all stages together, because several stages use them."""
 
 MERGES_MAX = 10_000
-"""Limit of operations that merge fields; fields beyond it have all origins directly, which is equivalent."""
+"""No operation merges fields once a run has this many operations; later fields have all origins directly,
+which is equivalent."""
 
 _STAGE_CHARS_MAX = 512
 """Characters of the stage names in the name of a merging operation."""
@@ -162,7 +163,7 @@ class FlattenState:
         self._requested[read] = {}
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
-        """Request a field from READs whose fields are unknown."""
+        """Request a field from READs with unknown fields; return it as an output of each. Raises TooLarge."""
         self.count_inputs(len(reads))
         for read in reads:
             self._requested[read][name] = None
@@ -177,9 +178,10 @@ class FlattenState:
         return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
-        """Merge the flows of the preceding stages into one for this stage: a copy if others need them.
+        """Merge the preceding flows into one: a copy if others need them and the stage changes its fields.
 
-        With `merge`, each field that comes from several stages gets a merging operation.
+        With `merge`, fields that come from several stages get merging operations (see MERGES_MAX). Raises
+        TooLarge.
         """
         if len(flows) > 1:
             self._count_copies(sum(map(len, flows.values())))
@@ -203,7 +205,10 @@ class FlattenState:
                 del self._flows[name]
 
     def operations(self) -> list[Operation]:
-        """Return all operations in the order added, with requested fields added to their READs."""
+        """Return all operations in the order added, with requested fields in their READs.
+
+        WRITEs state their unknown origins where `limit_unknown` requires it.
+        """
         operations = [
             # The named fields of an open READ are known only after the last stage.
             replace(operation, outputs=(*operation.outputs, *map(Field, self._requested[operation.name])))
@@ -227,7 +232,7 @@ class FlattenState:
         return self._merged[names].copy()
 
     def _add_merges(self, names: tuple[str, ...], flow: FieldFlow) -> FieldFlow:
-        """Add an operation for each field with several origins."""
+        """Add operations for fields with several origins, up to MERGES_MAX; return the changed flow."""
         stages = ",".join(names)
         short = stages if len(stages) <= _STAGE_CHARS_MAX else f"{stages[:_STAGE_CHARS_MAX]}…"
         ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]

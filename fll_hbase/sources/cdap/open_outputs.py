@@ -92,7 +92,10 @@ class _Resolution:
         self._apply(resolved)
 
     def require(self, name: str) -> bool:
-        """Return whether a field is present; try to make an absent field an output of an open operation."""
+        """Return whether a field is, was or may be present, or else becomes an output of an open operation.
+
+        Raises NotImplied if several operations may make the field.
+        """
         if name in self._seen:
             return True
         source = self._source(name)
@@ -105,7 +108,7 @@ class _Resolution:
         return True
 
     def finish(self) -> tuple[StageOperation, ...]:
-        """Return all operations with the outputs found for open ones; skip operations without outputs."""
+        """Return all operations with the outputs found for open ones; skip open ones without outputs."""
         for source in self._open:
             operation = self._resolved[source.number]
             outputs = (*operation.outputs, *map(Field, source.outputs))
@@ -131,7 +134,7 @@ class _Resolution:
     def _source(self, name: str) -> _OpenOperation | None:
         """Return the open operation that outputs a field, or None if there is none.
 
-        Raises NotImplied if several could.
+        Raises NotImplied if several could, or if the field may also have entered the stage.
         """
         by_prefix = [item for item in self._open if item.prefix and name.startswith(item.prefix)]
         if by_prefix:

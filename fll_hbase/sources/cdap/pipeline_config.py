@@ -131,7 +131,8 @@ class _ConfigReader:
     ) -> tuple[Dataset, PluginQuery | None]:
         """Return the dataset named by a plugin's properties, else `dataset`, and the query of a source.
 
-        A query that reads all columns of one table is represented by the table.
+        Without a schema, a query that reads all columns of one table becomes that table and None. An
+        unreadable query becomes None with a warning.
         """
         plugin_properties = PluginProperties(
             plugin.text("name"),

@@ -77,10 +77,10 @@ class PluginProperties:
         return ".".join(filter(None, (self._server() or ".".join(parts), *names)))
 
     def query(self, namespace: str, fields: Sequence[str]) -> PluginQuery | None:
-        """Return the database query that the plugin reads, or None if there is none.
+        """Return the database query that the plugin reads, or None without one or with an unknown dialect.
 
         `fields` are the fields of the stage's schema, to which `*` of the only table refers. Raises
-        LineageError for a query that cannot be read.
+        InputError or TooLarge for a query that cannot be read.
         """
         text = "" if self._first(_OBJECTS) else self._first(_QUERIES)
         dialect = dialect_of(scheme_of(self._server()) or self._plugin.lower())
@@ -126,7 +126,7 @@ def _server_name(server: str, database: str) -> str:
 def _read_query(
     text: str, dialect: str, namespace: str, schema: Mapping[str, Sequence[Field]]
 ) -> PluginQuery:
-    """Read a query, using the columns of tables in `schema`. Raises LineageError."""
+    """Read a query, using the columns of tables in `schema`. Raises InputError or TooLarge."""
     operations = sql.read_query(
         text,
         dialect=dialect,

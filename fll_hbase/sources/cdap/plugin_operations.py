@@ -26,7 +26,7 @@ PASSING_PLUGINS = {
 
 
 def implied_operations(plugin: str, properties: Mapping[str, str], path: str) -> tuple[StageOperation, ...]:
-    """Return the operations of a stage at a JSON path; () for a plugin that is not one of CDAP's.
+    """Return the operations of a stage at a JSON path; () for an unknown plugin or without properties.
 
     Raises NotImplied for properties that cannot be read, or whose effect depends on data.
     """
@@ -202,7 +202,7 @@ def _xml_to_json(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _value_mapper(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the look-up of each field in a table, whose result replaces it."""
+    """Yield the look-up of each field in a table, whose result replaces it. Raises NotImplied."""
     for source, _, target in properties.tuples("mapping", length=3):
         yield properties.transform("look up", [StageInput(source)], [Field(target)], drops=source != target)
 

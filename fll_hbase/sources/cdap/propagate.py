@@ -64,8 +64,9 @@ class InputResolver:
     def origins(self, name: str) -> Origins:
         """Return the origins of a field that an operation names, or () if it is unknown.
 
-        The field may be dropped, or missing from the schema of a preceding stage. If nothing else is known,
-        the only READ upstream of the stage becomes its origin.
+        The field may be dropped, or missing from the schema of a preceding stage. If it is unknown, READs
+        with unknown fields get it as an output. Without these, the only READ upstream of the stage is its
+        origin.
         """
         flow, field_name = self._locate(name)
         if field_name not in flow.origins and field_name in flow.records:
@@ -135,8 +136,8 @@ class StagePropagation:
     def run(self) -> None:
         """Apply operations of the stage, including implied ones, and restrict its fields to its schema.
 
-        A source always reads and a sink always writes. Any other stage without operations passes its
-        fields on.
+        A source always reads and a sink always writes. Any other stage without operations passes its fields
+        on, or makes each field of its schema from all of them.
         """
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
@@ -351,7 +352,10 @@ class StagePropagation:
         self._state.add_write(Write(name, "", stage.dataset, stage.dataset_description, inputs), flow)
 
     def _restrict_to(self, schema: Schema) -> None:
-        """Pass on the schema's fields only; record others as dropped, and warn of fields without origin."""
+        """Pass on the schema's fields only; record others as dropped, and warn of fields without origin.
+
+        In a first stage, the only READ becomes their origin.
+        """
         flow = self.flow
         # Operations that touched a field account for it themselves.
         dropped = [name for name in flow.present if name not in schema.types and name not in self._touched]

@@ -37,7 +37,10 @@ class TooManyFields(InvalidSchema):
 
 
 def parse_schema(text: str, *, spare_fields: int) -> Schema:
-    """Parse a schema's fields, at most `spare_fields` beyond the room in its text. Raises InvalidSchema."""
+    """Parse a schema's fields, at most `spare_fields` beyond the room in its text.
+
+    Raises InvalidSchema, and TooLarge as `strict_json.parse` does.
+    """
     try:
         record = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:

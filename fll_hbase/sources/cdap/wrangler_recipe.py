@@ -64,7 +64,10 @@ _SED = re.compile(r"s(?P<bar>[/|#])(?P<old>\^?[\w .-]+\$?)(?P=bar)(?P<new>[\w -]
 
 
 def recipe_operations(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the operations of a recipe, without directives on rows. Raises NotImplied for an empty recipe."""
+    """Yield the operations of a recipe, without directives on rows.
+
+    Raises NotImplied for an empty recipe, and for a pattern of `columns-replace` that is not plain text.
+    """
     directives = list(_directives(properties.text("directives")))
     if not directives:
         raise NotImplied("without `directives`")

@@ -104,7 +104,7 @@ class _Run:
         return self._first(*names, bytes_max=ID_BYTES_MAX)
 
     def _first(self, *names: str, bytes_max: int | None = None) -> str:
-        """Return the same for a column of any length, or one with an error beyond `bytes_max` bytes."""
+        """Return the first of these texts in the order of the rows, or ""; `?` with an error if invalid."""
         return next(filter(None, (text(row, *names, bytes_max=bytes_max) for row in self._rows)), "")
 
     def _dataset(self, row: Part, end: str) -> Dataset | None:
@@ -116,7 +116,7 @@ class _Run:
         return path_dataset(path, self._namespace) if path else None
 
     def _column(self, row: Part, end: str, dataset: Dataset | None) -> str:
-        """Return the column of an end of a row, "" if the row has none."""
+        """Return the column of an end of a row, "" if the row has none; one without a dataset is an error."""
         name = f"{end}_column_name"
         column = text(row, name, bytes_max=NAME_BYTES_MAX)
         if column and dataset is None:

@@ -177,10 +177,10 @@ def _derivation(item: Part) -> Derivation:
 
 
 def _readable_urns(data: Part, name: str) -> list[DatasetField | Dataset]:
-    """Return the fields and datasets of a list; add an error if all of its items are unreadable."""
+    """Return the fields, and in `upstreams` the datasets, of a list; add an error if no item is readable."""
 
     def read(urn: Part) -> DatasetField | Dataset:
-        """Return the field of a schemaField urn, or else the dataset; add an error for an invalid urn."""
+        """Return the field of a schemaField urn or, in `upstreams`, a dataset; add an error if invalid."""
         # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
         if name == "downstreams" or (isinstance(urn.value, str) and urn.value.startswith(_FIELD_URN)):
             return read_field(urn)

@@ -50,9 +50,9 @@ _DATASET = "urn:li:dataset:"
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """A parsed message; `counted` includes every proposal, even those that are only counted.
+    """A parsed message; `counted` has every proposal that is not refused, and removals in lineage patches.
 
-    `warnings` are about parts that are left out. `refused` lists the errors of unreadable proposals.
+    `warnings` are about parts that are left out. `refused` lists the errors of refused proposals.
     """
 
     runs: tuple[RecordedRun | IncomingEvent, ...]
@@ -71,8 +71,8 @@ def read(
     from `columns` or from earlier proposals of the message.
 
     Unreadable parts of a proposal are left out with a warning. A proposal that is unreadable as a whole is
-    refused without affecting others. Raises UnreadableDocument with every error of the envelope, and if no
-    proposal can be read.
+    refused without affecting others. Raises UnreadableDocument with every error of the envelope, or if all
+    proposals are refused, and the errors of `columns`.
     """
     validator = Validator()
     gathered = _MessageCollector(validator, now_ms, columns)
@@ -118,7 +118,10 @@ class _MessageCollector:
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
-        """Record a lineage aspect without errors as a run, count its removals, and return the outcome."""
+        """Record a lineage aspect as a run and count its removals; return RECORDED, or COUNTED without edges.
+
+        Also returns COUNTED after adding errors to `checks`; the caller must then refuse the proposal.
+        """
         errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
         aspect, removals = _upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
@@ -144,7 +147,10 @@ class _MessageCollector:
         return AspectOutcome.RECORDED
 
     def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
-        """Add an event of a run with its inputs or its outputs, which are separate aspects."""
+        """Add an event with the `input` or `output` (`name`) of a run, which are separate aspects.
+
+        Returns RECORDED, or COUNTED without datasets or, for the caller to refuse, with errors in `checks`.
+        """
         errors_before = self.checks.errors.count
         namespace = _dataset(self.checks, proposal).namespace
         datasets = process_instance_datasets(_upserted(proposal)[0], name)
@@ -167,7 +173,7 @@ class _MessageCollector:
         return DatasetField(given.dataset, self._fields_of(given.dataset).find(given.name))
 
     def _fields_of(self, dataset: Dataset) -> FieldNames:
-        """Return the known fields of a dataset, looked up once."""
+        """Return the known fields of a dataset, looked up once; none beyond LOOKED_UP_MAX datasets."""
         if dataset not in self.field_names:
             is_looked_up = len(self.field_names) < LOOKED_UP_MAX
             self.field_names[dataset] = FieldNames((self.columns(dataset) if is_looked_up else None) or ())
@@ -199,7 +205,7 @@ class _MessageCollector:
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
-        """Keep the metadata of a describing aspect without errors."""
+        """Keep the metadata of a describing aspect unless it has errors; always return DESCRIBED."""
         errors_before = self.checks.errors.count
         dataset = _dataset(self.checks, proposal).dataset
         metadata = _DESCRIBING[proposal.aspect](_upserted(proposal)[0], dataset)

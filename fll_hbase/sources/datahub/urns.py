@@ -149,7 +149,7 @@ def _end_of_urn(text: str) -> int:
 
 
 def read_dataset(urn: Part) -> Dataset:
-    """Return the dataset of a urn, or NOWHERE with an error for an invalid urn."""
+    """Return the dataset of a urn, with an error if a name is too long; NOWHERE with an error if invalid."""
     dataset = _parse_urn(urn, parse_dataset)
     if dataset is None:
         return NOWHERE

@@ -181,7 +181,7 @@ def _dataset_name(part: Part, table: str) -> str:
 
 
 def _identity(part: Part, name: str) -> str:
-    """Return a member that names a table. An unreadable name makes the node unreadable, too."""
+    """Return a member that names a table, "" if it is missing or null; add an error if it is invalid."""
     return "" if part.get(name) is None else part.optional(name)
 
 

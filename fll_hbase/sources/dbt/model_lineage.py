@@ -159,7 +159,8 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
 def _opaque_operations(project: Project, node: Node) -> list[Operation]:
     """Return a READ without fields for each dataset on which a node depends, and a WRITE without inputs.
 
-    Ephemeral nodes are replaced by their own dependencies. At most DEPENDENCIES_MAX datasets are used.
+    Ephemeral nodes are replaced by their own dependencies. At most DEPENDENCIES_MAX dependencies are
+    followed, counting ephemeral and repeated ones.
     """
     steps = islice(_dependencies(project.nodes, node), DEPENDENCIES_MAX)
     sources = {project.dataset(source) for source in steps if source.materialization != EPHEMERAL}

@@ -21,7 +21,10 @@ SOURCE_FIELDS_MAX = 100_000
 
 
 def read(top: Part, items: Iterable[Part], namespace: str) -> tuple[list[Operation], ErrorList]:
-    """Return operations with origins, including Reads and the Write, and errors for unresolved inputs."""
+    """Return operations with origins, including Reads and the Write, and errors for unresolved inputs.
+
+    Raises TooLarge for an operation that may read more than SOURCE_FIELDS_MAX fields.
+    """
     target, description = read_dataset(top, "destination", namespace, also=("fields",))
     flow = _Flow()
     for item in items:

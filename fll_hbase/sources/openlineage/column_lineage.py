@@ -17,7 +17,7 @@ from fll_hbase.model.run_events import InputColumn, OutputColumn
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
 SourceLookup: TypeAlias = Callable[[Part], tuple[int, str] | None]
-"""Returns the index of an input's dataset and the field name, or None if the input names no field."""
+"""Returns the index of an input's dataset and the field name; None without a field or if unreadable."""
 
 
 class FacetLayout(NamedTuple):
@@ -45,9 +45,10 @@ class OutputLineage:
 
 
 def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage:
-    """Read the lineage of one output. A field whose inputs all name datasets without a field is left out.
+    """Read the lineage of one output. A field is left out if all its inputs lack a field or are unreadable.
 
-    Without a list of dataset inputs, indirect inputs shared by all columns become the dataset inputs.
+    Without a list of dataset inputs, inputs of DATASET_KINDS that two or more columns all share become the
+    dataset inputs.
     """
     validator = facet.validator
     columns: dict[str, set[InputColumn]] = {}
@@ -92,7 +93,7 @@ def _dataset_input(column: InputColumn) -> InputColumn:
 def _read_inputs(
     holder: Part, name: str, source: SourceLookup, field_description: str
 ) -> Iterator[InputColumn]:
-    """Yield each readable input of a column, once for each of its transformations."""
+    """Yield each readable input of a column once for each transformation, or as direct if it has none."""
     for item in holder.optional_items(name):
         located = source(item) if item.as_optional_object().is_object else None
         if located is not None:

@@ -163,7 +163,7 @@ class DatasetCollector:
         return {dataset.name: tuple(dataset.fields) for dataset in self._listed if dataset.fields}
 
     def dataset_names(self) -> tuple[Name, ...]:
-        """Return the names of all datasets, sorted."""
+        """Return the names of all datasets, sorted; call this after `mentions`, which finds them."""
         return tuple(sorted(self._indexes))
 
     def _mention(

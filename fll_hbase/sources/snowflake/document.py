@@ -45,7 +45,7 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|[^."]+')
 
 
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
-    """Read a run for each row of a document.
+    """Read a run for each row of a document; a row without tables only adds a warning.
 
     `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
     with every error of every row, and TooLarge.

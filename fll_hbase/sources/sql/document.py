@@ -49,9 +49,10 @@ class ScriptReading(Reading):
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
-    `namespace` comes from the URL. Without it, the document must have its own. Raises UnreadableDocument for
-    a document of another shape or for text that is not SQL, TooLarge, and InvalidLineage if nothing is
-    written.
+    `namespace` comes from the URL. Without it, the document must have its own. A statement that cannot be
+    read is left out with a warning. If nothing is written, raises UnreadableDocument with the errors of such
+    statements, or InvalidLineage without such errors. Also raises UnreadableDocument for a document of
+    another shape, TooLarge, and the errors of `deadline.check`.
     """
     top, namespace = read_head(document, namespace, *_MEMBERS)
     run = read_run(top, namespace)
@@ -102,10 +103,11 @@ def _read_script(
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
     """Return the operations of one query that writes its columns, each under its own name, into `target`.
 
-    `dialect` is one of DIALECTS, `verb` the first word of the WRITE's description. A column has the spelling
+    `dialect` is one of DIALECTS, `verb` the first line of the WRITE's description. A column has the spelling
     that `tables` has for the target. If `tables` has no declared columns of the target, the query's columns
     are declared for later queries that read it, if all are known in order. Raises UnreadableDocument for a
-    text that is not exactly one query of the dialect, or that has names which are too long, and TooLarge.
+    text that is not exactly one query of the dialect, or that reads a name too long for a key. A result
+    column with such a name is left out with a warning. Also raises TooLarge and DeadlineExceeded.
     """
     with long_scripts.turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)
@@ -139,8 +141,9 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
 def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
     """Read the operations of a script inside another document, such as an event.
 
-    Raises UnreadableDocument for a text that cannot be read, TooLarge, and InvalidLineage if nothing is
-    written.
+    A statement that cannot be read is left out with a warning. If nothing is written, raises
+    UnreadableDocument with the errors of such statements, or InvalidLineage without such errors. Also raises
+    TooLarge and the errors of `deadline.check`.
     """
     with long_scripts.turn(sql), derived_columns.part():
         state = ScriptState(parse_script(sql, dialect), tables)
@@ -166,7 +169,7 @@ def _read_sql(top: Part) -> str:
 def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
     """Read the columns of tables by table name as spelled in the document, or {} if it declares none.
 
-    An unreadable table is left out, unless the document is refused anyway.
+    An unreadable table is left out with a warning, unless the document is refused anyway.
     """
     if not schema.is_object:
         schema.error("must be an object of tables, each with an array of its columns")

@@ -26,7 +26,7 @@ class _Turn:
     is_mine = False
 
     def take(self) -> None:
-        """Wait for this script's turn. Raises DeadlineExceeded."""
+        """Wait for this script's turn. Raises the errors of `deadline.check`."""
         # Wait in slices, to notice when the client has left.
         while not self._lock.acquire(timeout=deadline.seconds_left(LOOK_SECONDS)):
             deadline.check()
@@ -46,8 +46,8 @@ _current: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 def turn(sql: object) -> Iterator[None]:
     """Return a context for reading a script, which waits for its turn if it is long.
 
-    The trees of a script need a kilobyte per character, and the parser never runs two scripts at once.
-    Raises DeadlineExceeded.
+    The trees of a script need a kilobyte per character, and only one long script is parsed at a time. A text
+    of at most CONCURRENT_CHARACTERS_MAX enters at once. Raises the errors of `deadline.check`.
     """
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
         yield
@@ -67,7 +67,8 @@ def turn(sql: object) -> Iterator[None]:
 def let_go() -> Iterator[None]:
     """Return a context in which another long script may be parsed while this one waits for the store.
 
-    Raises DeadlineExceeded at its end.
+    It has no effect for a short script. Raises the errors of `deadline.check` at its end. After an error
+    inside, the turn stays given up.
     """
     mine = _current.get()
     if mine is None:

@@ -61,7 +61,7 @@ class StatementTooLarge(TooLarge):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement: its tree, text and tokens.
+    """A statement: its tree, its tokens, and `sql`, the text of their offsets, mostly the whole script.
 
     `caution` says why the text may have another meaning, "" if it cannot. `procedure` is the lower-case name
     of a procedure in the script that it calls, else "".
@@ -90,7 +90,7 @@ class Procedure:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function in the script that reads tables: its lower-case parameters, and its query or None."""
+    """A function in the script that reads tables: its lower-case parameters, and its query if known."""
 
     parameters: tuple[str, ...]
     query: Statement | None
@@ -114,7 +114,7 @@ class BrokenStatement:
 class Rows:
     """Names in a procedure that represent the rows of a query or of a cursor (see `RowTokens`).
 
-    `query` is None if the rows come from `cursor`, or if the query cannot be parsed.
+    `query` is None if the rows come from `cursor`, or if the query cannot be parsed and has no `record`.
     """
 
     record: str
@@ -146,8 +146,9 @@ class Script:
 def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
-    Raises UnreadableDocument with every error if no statement can be parsed. Raises TooLarge if the text or
-    such a statement is too much for the parser. Also raises the errors of `deadline.check`.
+    An empty text has no statements. Raises UnreadableDocument with every error if all statements are broken.
+    Raises TooLarge instead if the text or one of them is too much for the parser. Also raises the errors of
+    `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")
@@ -173,8 +174,8 @@ def parse_script(sql: str, dialect: str) -> Script:
 def without_literals(sql: str, *, dialect: str) -> str:
     """Return a text with `?` for literals, without comments, cut to TEXT_CHARS_MAX characters.
 
-    A text that cannot be split into words, or has more than CHARACTERS_MAX characters, becomes "", since its
-    literals are unknown.
+    Line breaks become spaces, and a list of literals after IN a single `?`. A text that cannot be split into
+    words, or has more than CHARACTERS_MAX characters, becomes "", since its literals are unknown.
     """
     if not sql or len(sql) > CHARACTERS_MAX:
         return ""
@@ -193,7 +194,7 @@ def dialects_that_read(statement: str) -> list[str]:
 
 
 def _reads(dialect: str, statement: str) -> bool:
-    """Return whether a text is exactly one statement in a dialect."""
+    """Return whether a text is one statement in a dialect, but not a procedure, call or mere expression."""
     parser = _StatementParser(facts_of(dialect))
     parser.has_suggested = True
     items, _ = parser.parse(statement)
@@ -218,7 +219,11 @@ class _StatementParser:
         self.has_suggested = False
 
     def parse(self, sql: str) -> tuple[tuple[ScriptItem, ...], frozenset[str]]:
-        """Return the items of a text and its variables, or one broken statement if it has no tokens."""
+        """Return the items of a text and its variables, and add its functions to `functions`.
+
+        A text that cannot be split into tokens, or is nested too deeply, is one broken statement. Raises the
+        errors of `deadline.check`.
+        """
         try:
             tokens = self._tokens(sql)
             if not self.has_quoted_names and has_quoted_names(tokens, sql, self._facts):
@@ -235,7 +240,7 @@ class _StatementParser:
             return (_broken(f"no {self._facts.name} SQL: {_first_line(error)}"),), frozenset()
 
     def _tokens(self, sql: str) -> list[Token]:
-        """Return the tokens of a text; turn statements with open quotes into errors. Raises SqlglotError."""
+        """Return the tokens of a text, errors included (see `_unclosed_tokens`). Raises SqlglotError."""
         tokens = self._closed_tokens(sql)
         if tokens is not None:
             return tokens
@@ -257,7 +262,10 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
-        """Parse one part of a script; return None if it has no effect on lineage. Raises DeadlineExceeded."""
+        """Parse one part of a script; return None for an empty statement, and for a function, which is kept.
+
+        Raises the errors of `deadline.check`.
+        """
         # Parsing takes most of the time for a long script.
         deadline.check()
         if isinstance(part, ProcedureTokens):
@@ -283,7 +291,7 @@ class _StatementParser:
         return statement
 
     def _add_function(self, part: FunctionTokens, sql: str) -> None:
-        """Parse the query of a function that reads tables; other functions derive from their arguments."""
+        """Parse and keep the query of a function that reads tables, or None if it is not one valid query."""
         has_suggested, self.has_suggested = self.has_suggested, True
         items = self.parse(part.text)[0] if _QUERY_START.match(part.text) else ()
         query = self._statement(part.tokens, sql) if part.tokens else items[0] if len(items) == 1 else None
@@ -323,7 +331,7 @@ class _StatementParser:
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
-        """Return a broken statement. The first error names the dialects in which its statement is valid."""
+        """Return a broken statement; the first one, if short, names the dialects in which it is valid."""
         size = tokens[-1].end + 1 - tokens[0].start
         if self.has_suggested or size > SUGGESTED_SIZE_MAX:
             return BrokenStatement(error)

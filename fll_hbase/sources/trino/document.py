@@ -32,7 +32,7 @@ _CANCELED = "USER_CANCELED"
 
 
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
-    """Read a run for each query-completed event of a document; other events add a warning.
+    """Read a run for each query-completed event that has tables; each other event adds a warning.
 
     `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
     with every error of every event, and TooLarge.

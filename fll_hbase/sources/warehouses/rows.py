@@ -114,9 +114,9 @@ def _lower_names(row: Part) -> Part:
 
 
 def text(row: Part, *names: str, bytes_max: int | None = None) -> str:
-    """Return the first column that is not null or empty, "" if there is none; a number becomes text.
+    """Return the first column that is not null or empty, "" if there is none; an integer becomes text.
 
-    Any other value adds an error.
+    Any other value, and a text of more than `bytes_max` bytes, adds an error and returns `?`.
     """
     for name in names:
         value = row.get(name)
@@ -129,7 +129,7 @@ def text(row: Part, *names: str, bytes_max: int | None = None) -> str:
 
 
 def required_text(row: Part, *names: str, bytes_max: int | None = None) -> str:
-    """Return the first column that is not null or empty; add an error if there is none."""
+    """Return the first column that is not null or empty, as in `text`; `?` with an error if there is none."""
     value = text(row, *names, bytes_max=bytes_max)
     if not value:
         row.error("missing" if len(names) == 1 else f"missing, and so is {', '.join(names[1:])}", names[0])
@@ -137,7 +137,10 @@ def required_text(row: Part, *names: str, bytes_max: int | None = None) -> str:
 
 
 def nested(row: Part, name: str) -> Part:
-    """Return a column of arrays or objects, which may be a text of JSON; a value of None if it is missing."""
+    """Return a column, parsed if it is a text, which must be JSON.
+
+    The value is None if the column is missing, blank or, with an error, not JSON.
+    """
     value = row.get(name)
     if isinstance(value, str):
         try:
@@ -167,8 +170,8 @@ def time_ms(row: Part, *names: str) -> int:
 
     The last name is in the error of a missing time.
 
-    A number, also as text, counts seconds, milliseconds, microseconds or nanoseconds since 1970, by its size.
-    Any other text is ISO 8601, also with a space before the zone.
+    A number, also as text of ten digits or more, counts seconds, milliseconds, microseconds or nanoseconds
+    since 1970, by its size. Any other text is ISO 8601, also with a space before the zone.
     """
     name = next((name for name in names if row.get(name) not in (None, "")), names[-1])
     value: Any = row.get(name)
@@ -194,7 +197,8 @@ def _number_to_text(number: float) -> str:
 def path_dataset(path: str, namespace: str) -> Dataset:
     """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    A path without a scheme is in `namespace`, and so is one whose namespace would be too long.
+    Partitions at its end are removed. A path without a scheme, or whose namespace would be too long, is in
+    `namespace`, unchanged.
     """
     dataset = Dataset(*path_name(path))
     is_uri = _SCHEME.match(path) and len(dataset.namespace.encode()) <= ID_BYTES_MAX
@@ -202,7 +206,7 @@ def path_dataset(path: str, namespace: str) -> Dataset:
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:
-    """Return a name of the statements that write the same tables: `INSERT db.s.t`, or the verb alone."""
+    """Return a name for statements that write tables: `INSERT a, b, c and 2 more`, or the verb alone."""
     names = [dataset.name for dataset in targets]
     more = f" and {len(names) - _TARGETS_MAX} more" if len(names) > _TARGETS_MAX else ""
     name = f"{verb} {', '.join(names[:_TARGETS_MAX])}{more}".strip()

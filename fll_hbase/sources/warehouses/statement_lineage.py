@@ -32,7 +32,7 @@ class StatementLineage:
         self._columns.setdefault(dataset, {})
 
     def derive(self, target: DatasetField, sources: Iterable[DatasetField]) -> None:
-        """Add a written column with the columns of its value, none if the statement generates it."""
+        """Add a written column with the columns of its value, which are read; none if it is generated."""
         inputs = self._columns.setdefault(target.dataset, {}).setdefault(target.name, set())
         for source in sources:
             inputs.add(source)
@@ -41,8 +41,8 @@ class StatementLineage:
     def write_columns(self, target: Dataset, columns: Mapping[str, Sequence[DatasetField]]) -> None:
         """Add a target with its columns and the columns of their values; call this after all `read`.
 
-        If no column has any, although the statement reads datasets, the target is related to these in an
-        unknown way. Otherwise a column without them is generated.
+        If no column has any, although the statement reads datasets, the columns are dropped and the target is
+        related to these datasets in an unknown way. Otherwise a column without them is generated.
         """
         if self._reads and not any(columns.values()):
             self._open.add(target)

@@ -13,7 +13,10 @@ __all__ = ["FORMAT", "LineageSource", "PushingSource", "register"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of the data source. Raises ConfigurationError if Spark has no Python data sources."""
+    """Return one of `__all__`, imported on its first use.
+
+    Raises ConfigurationError if Spark has no Python data sources, and AttributeError for any other name.
+    """
     # On demand, because jobs, which also run on Spark 3.5, import other modules of this package.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

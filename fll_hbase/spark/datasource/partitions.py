@@ -78,7 +78,7 @@ def plan_partitions(
 
 
 def _reference_directions(request: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
-    """Return the directions and datasets of the references to read, or None to read the run rows instead."""
+    """Return the directions and datasets of the references to read, empty to read the run rows instead."""
     # Keys of run rows contain no time, so only references narrow a window. Runs without datasets have no
     # references, so all runs are read by their rows.
     bounds = request.bounds

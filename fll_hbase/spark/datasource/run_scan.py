@@ -111,7 +111,10 @@ def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[Committed
 
 
 def field_map(store: StoreComponents, run: RunKey, checksum: str) -> FieldMap | None:
-    """Return the field map of a run's content, or None if both were purged since the run was read."""
+    """Return the field map of a run's content, or None if both were purged since the run was read.
+
+    Raises ContentMissing if the run still refers to the missing content.
+    """
     try:
         return store.contents.field_map(checksum)
     except ContentMissing:

@@ -45,9 +45,10 @@ def run_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> Da
 
 
 def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
-    """Return a lazy frame of the distinct edges of runs, each with the number of its runs and their starts.
+    """Return a lazy frame of distinct edges: EDGE_COLUMNS, `runs`, `first_start_ms` and `last_start_ms`.
 
-    With a namespace, only edges with a source or destination in it are returned. Each content is read once.
+    The frame of runs needs RUN_COLUMNS. With a namespace, only edges with a source or destination in it are
+    returned. Each content is read once. Runs purged meanwhile are left out.
     """
     # Runs of one content have the same edges. Any of their ids, as `run`, can look the content up again.
     contents = runs.groupBy("checksum").agg(

@@ -73,7 +73,10 @@ def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
 
 
 def write_files(frame: DataFrame, path: str, form: Format, *, file_bytes: int = FILE_BYTES) -> int:
-    """Write a frame to the directory, which must not exist; return the number of its rows."""
+    """Write a frame to the directory, which must not exist; return the number of its rows.
+
+    `file_bytes` applies to text alone. The size of Parquet files follows from `write_settings`.
+    """
     # Rows are counted while they are written, since count() would compute the frame and read the store again.
     observation = Observation()
     writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write

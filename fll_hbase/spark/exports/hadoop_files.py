@@ -103,8 +103,8 @@ class HadoopDirectory:
     def move(self, source: str, target: str) -> None:
         """Move a file or directory, into an existing directory if an earlier move was interrupted.
 
-        The call does nothing if `source` is absent. Raises LineageError rather than replace a file of another
-        size.
+        The call does nothing if `source` is absent. A target file of the same size counts as moved, and the
+        source is deleted. Raises LineageError rather than replace a file of another size.
         """
         if not self.exists(source):
             return

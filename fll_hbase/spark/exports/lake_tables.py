@@ -88,7 +88,10 @@ class IcebergTables(LakeTables):
     """Iceberg tables `<out>.<table>` of a catalog, with the number of the batch as a column."""
 
     def claim(self, log: str) -> None:
-        """Create the namespace. Raises ConfigurationError if it has one of our tables with another log."""
+        """Create the namespace; `append` compares the log of each table.
+
+        Raises ConfigurationError unless `out` is CATALOG.NAMESPACE of a catalog that Spark knows.
+        """
         # Tables are marked when they are created, because a catalog has no files of its own.
         catalog = self._out.partition(".")[0]
         if not self._out.count(".") or not self._spark.conf.get(f"spark.sql.catalog.{catalog}", ""):
@@ -99,7 +102,7 @@ class IcebergTables(LakeTables):
         self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self._out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Write the rows of the batch. If it is repeated, replace them. Raises ConfigurationError."""
+        """Write the rows of the batch, or replace them. Raises ConfigurationError for another log's table."""
         name = f"{_quoted(self._out)}.{table}"
         rows = _published_rows(stage, table, batch)
         if not self._spark.catalog.tableExists(name):
@@ -125,7 +128,7 @@ def open_lake(spark: SparkSession, form: LakeFormat, out: str) -> LakeTables:
 
 
 def claim_directory(spark: SparkSession, out: str, log: str) -> None:
-    """Mark a directory as a log's. Raises ConfigurationError if it has other files or another mark."""
+    """Mark an empty directory as a log's. Raises ConfigurationError for unmarked files, or another mark."""
     directory = HadoopDirectory(spark, out)
     if not directory.exists(_MARKER):
         names = sorted(name for name in directory.names() if TEMPORARY not in name)

@@ -42,7 +42,8 @@ def table_frame(
 ) -> DataFrame:
     """Return a lazy frame of a table, for runs in the window that touch a dataset of `namespace`, if given.
 
-    Raises ConfigurationError if there is no store, or a store of an earlier release. Raises StoreUnavailable.
+    With a namespace, a job of Spark first reads the catalogue. Raises ConfigurationError if there is no
+    store, or a store of an earlier release. Raises StoreUnavailable.
     """
     parts = range_scan.partition_count(spark)
     either_end = DatasetFilter(namespace)

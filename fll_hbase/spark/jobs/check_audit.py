@@ -125,7 +125,7 @@ def _mismatches(frame: DataFrame) -> DataFrame:
 def _explain(
     spark: SparkSession, settings: Settings, mismatches: DataFrame, count: int, temporary: ExitStack
 ) -> DataFrame:
-    """Scan again for the rows of the mismatches; return one finding for each, preferring repairable ones."""
+    """Scan again; return one finding for each mismatch that is confirmed, preferring repairable ones."""
     if not count:
         return spark.createDataFrame([], _HASHED_FINDING).drop("hash", "mismatch")
     read = partial(_recheck, suspected=build_filter(mismatches, count=count))

@@ -96,7 +96,7 @@ def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
 
 
 def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the directories are equal, or one is inside the other."""
+    """Raise ConfigurationError if the directories are equal or nested. Iceberg has no directory of tables."""
     if spec.form is not LakeFormat.ICEBERG and (
         is_subdirectory(spark, spec.log, spec.out) or is_subdirectory(spark, spec.out, spec.log)
     ):
@@ -138,7 +138,7 @@ def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
 
 
 def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: Batch) -> Batch:
-    """Write the files of a batch where no reader looks, and the state that later batches need."""
+    """Write a batch where no reader looks, and the state for later batches; return it with its counts."""
     seen = SeenRows(spark, f"{spec.log}/{last.seen}" if last else "")
     runs = changes.committed_runs(spark, spec.settings, since_ms=batch.since_ms)
     fields = changes.digested_fields(spark, spec.settings)

@@ -73,10 +73,12 @@ def apply_retention(
 ) -> RetentionReport:
     """Delete runs that started before the cut-offs of all their datasets, then cells that no run references.
 
-    With `dry_run` nothing is deleted, and the report has the numbers that would be.
+    Cut-offs of requests apply, too. The job first stores all cut-offs, so that answers report missing runs.
+    With `dry_run` nothing is stored or deleted, and the report has the numbers that would be deleted.
 
     The job is safe while writers run. After an interruption, the next call continues. Raises CorruptRow,
-    before anything is collected, because an unreadable run row could reference any cell.
+    before anything is collected, because an unreadable run row could reference any cell. Raises
+    ConfigurationError for a store that is an incomplete copy.
     """
     started = time.monotonic()
     with closing(open_store_table(settings, create=False)) as table:

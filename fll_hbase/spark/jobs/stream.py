@@ -101,9 +101,9 @@ def stream(
 def claim_paths(
     spark: SparkSession, source: StreamSource, target: Target, paths: StreamPaths
 ) -> BatchRejects:
-    """Check that the directories belong to this source and store; return the directory of rejects.
+    """Claim the directories for this source and store, creating absent ones; return the one of rejects.
 
-    Reads and records nothing. Raises ConfigurationError.
+    Reads and records no line. Raises ConfigurationError for directories of another stream.
     """
     # A stream that reads its own rejects would never end.
     for path in (paths.checkpoint, paths.rejects):

@@ -33,7 +33,10 @@ CACHED_CONTENTS = 64
 
 
 def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
-    """Return a lazy frame with one event for each row of the table `runs`, in the column `value`."""
+    """Return a lazy frame with one event for each row of the table `runs`, in the column `value`.
+
+    Runs deleted since they were listed are left out.
+    """
     return runs.select("run", "namespace").mapInArrow(
         partial(_run_batches, settings=settings), "value string"
     )

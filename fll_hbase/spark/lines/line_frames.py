@@ -79,7 +79,7 @@ def _has_text() -> Column:
 
 
 def is_long(bytes_max: int) -> Column:
-    """Return a column that is true where a line of a frame with SIZE exceeds a document of `bytes_max`."""
+    """Return a column that is true where a line of a frame with SIZE has over `bytes_max` + 1 bytes."""
     # One byte more, because a carriage return at the end is not part of the document. At that size the
     # worker decides.
     return f.coalesce(f.col(SIZE), f.lit(0)) > bytes_max + 1

@@ -86,7 +86,7 @@ def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
 
 
 def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:
-    """Drop lines of more than `bytes_max`, and the column SIZE."""
+    """Drop the lines that `line_frames.is_long` marks, and the column SIZE."""
     return lines.where(~line_frames.is_long(bytes_max)).drop(SIZE)
 
 

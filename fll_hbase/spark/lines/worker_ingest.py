@@ -112,7 +112,10 @@ class _Worker:
 
 @lru_cache(maxsize=1)
 def _worker(settings: Settings) -> _Worker:
-    """Return the store, opened once per process, so that all tasks of the process share its caches."""
+    """Return the store, opened once per process, so that all tasks of the process share its caches.
+
+    The first call also configures the garbage collector of the process.
+    """
     # Set here, because only processes that record need these thresholds.
     gc.set_threshold(*GC_THRESHOLDS)
     store = open_store(settings)

@@ -52,8 +52,9 @@ class StreamIdentity:
 def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -> StreamIdentity:
     """Compare the identity with the one stored at the path, or store it there if there is none.
 
-    Return the identity with the time of the first start. Raises ConfigurationError with both values if the
-    identities differ, and for a directory with other files.
+    Before the first batch, another identity replaces the stored one. Afterwards, identities that differ raise
+    ConfigurationError with both values. Return the identity with the time of the first start, without
+    credentials. Raises ConfigurationError for a directory with other files.
     """
     public = {name: _CREDENTIALS.sub("//", value) for name, value in asdict(identity).items()}
     wanted = StreamIdentity(**public)

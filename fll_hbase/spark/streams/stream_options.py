@@ -223,7 +223,7 @@ def _parse_url(url: str) -> tuple[str, str]:
 
 
 def _check_pattern(pattern: str) -> None:
-    """Raise ConfigurationError if a pattern is not a valid regular expression in Python, unlike ""."""
+    """Raise ConfigurationError if a pattern is not a valid regular expression in Python; "" is one."""
     try:
         re.compile(pattern)
     except re.error as error:
@@ -244,7 +244,7 @@ def canonical_options(
 ) -> dict[str, str]:
     """Return options with their names as documented, since Spark ignores case.
 
-    Raises ConfigurationError for a name that is neither valid nor has the prefix.
+    Raises ConfigurationError for a name that is neither valid nor has the prefix, and for names in _SET_BY.
     """
     spelling = {name.lower(): name for name in valid}
     set_by = {name.lower(): option for name, option in _SET_BY.items()}

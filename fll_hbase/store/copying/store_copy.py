@@ -140,7 +140,7 @@ def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class KindResult:
-    """The outcome of a pass for one row kind: its marks of both sides, and its changes."""
+    """The outcome of a pass for one row kind: its marks of both sides, and the numbers of changed cells."""
 
     source: Mark = field(default_factory=Mark)
     target: Mark = field(default_factory=Mark)
@@ -323,7 +323,10 @@ def _add_page(
 
 @dataclass(frozen=True, slots=True)
 class CopyRequest:
-    """The canonical URL of the source, and how to copy; `update` allows a target that is already complete."""
+    """The canonical URL of the source, and how to copy; `update` allows a target that is already complete.
+
+    After `passes_max` passes that found differences, the copy stays incomplete.
+    """
 
     source: str
     grace_ms: int
@@ -368,7 +371,8 @@ def copy_store(source: Table, target: Table, request: CopyRequest, *, report: Pa
     """Make the target equal to the source, even while others write the source; return the results.
 
     The target must be empty, or an earlier copy of the same source, which is continued. Raises
-    ConfigurationError for any other target. Raises StoreUnavailable; the same call then resumes the copy.
+    ConfigurationError for any other target, for a complete copy without `update`, and for a source that is
+    an incomplete copy. Raises StoreUnavailable and CorruptRow; the same call then resumes the copy.
     """
     check_not_copying(source)
     current = _begin(target, request)

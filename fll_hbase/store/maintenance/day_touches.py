@@ -16,7 +16,7 @@ from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Cell, Table
 
 TRIES_MAX = 10
-"""Maximum number of touches before a job gives up. All but the last took more than half the grace period."""
+"""Maximum number of touches, each of half the grace period or more, before a job gives up."""
 
 
 def days_of_commits(rows: Iterable[Mapping[bytes, Cell]]) -> set[ContentDay]:

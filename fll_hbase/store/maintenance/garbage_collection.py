@@ -202,7 +202,7 @@ def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
 
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
-    """Delete garbage: cells of HINTS, then catalogue rows, then contents and event bodies."""
+    """Put horizons, then delete garbage: cells of HINTS, catalogue rows, then contents and event bodies."""
     # Write the markers first: an audit reports missing references of runs that start after the horizon.
     write_horizon_markers(table, garbage.truncated_rows, policy)
     # Delete contents last, because the garbage of the catalogue is found through them. After an interruption,

@@ -48,7 +48,7 @@ class LiveCells(NamedTuple):
 
 
 class _CommittedState(NamedTuple):
-    """The commit value of a run row, its head, and the endpoints of its content, or None without a commit."""
+    """The commit value of a run row, its head and its content's endpoints; None, None and () without one."""
 
     value: bytes | None
     head: CommittedHead | None
@@ -260,7 +260,7 @@ def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
 
 
 def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
-    """Return the start of a run: committed, else in its document or first event, else 0."""
+    """Return the start of a run: committed, else the earliest of its latest document and events, else 0."""
     if head is not None:
         return head.start_ms
     with in_row(key):

@@ -92,11 +92,12 @@ def apply_retention(
 ) -> RetentionReport:
     """Delete runs that started before the cut-offs of all their datasets, then what no run references.
 
-    Seals all old days at the end. Deletes rows of `layout.INDEXES_BEFORE_CALENDARS` once the calendars of the
-    table are complete. With `dry_run`, deletes nothing and reports what would be deleted. Safe while writers
-    are running, which must use the same `grace_ms`; `clock` returns milliseconds since 1970. After an
-    interruption, the next call continues. Raises CorruptRow, before anything is collected, and
-    ConfigurationError for an incomplete copy.
+    For each dataset, the later cut-off of `policy` and of the requests in the table counts. Seals all old
+    days at the end. Deletes rows of `layout.INDEXES_BEFORE_CALENDARS` once the calendars of the table are
+    complete. With `dry_run`, deletes nothing and reports what would be deleted. Safe while writers are
+    running, which must use the same `grace_ms`; `clock` returns milliseconds since 1970. After an
+    interruption, the next call continues. Raises CorruptRow, before anything but runs is deleted or while
+    days are sealed, and ConfigurationError for an incomplete copy.
     """
     check_not_copying(table)
     started = time.monotonic()

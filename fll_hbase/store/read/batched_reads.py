@@ -19,7 +19,7 @@ from fll_hbase.tables.base import Columns
 T = TypeVar("T")
 
 BATCH_ROWS_MAX = 1_000
-"""Maximum number of run rows per call, except that one query may read more."""
+"""Maximum number of rows per call of `RowKeys`, except that a single query may read more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RowKeys:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Checksums of contents to read into the cache. The query receives nothing."""
+    """Checksums of contents whose field maps to read into the cache. The query receives nothing."""
 
     checksums: Collection[str]
 

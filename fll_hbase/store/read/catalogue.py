@@ -45,7 +45,7 @@ class CatalogueDataset:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """A dataset with its aliases (its own name first), latest description, and number of fields."""
+    """Names of a dataset, its own first, the latest description under that name, and number of all fields."""
 
     names: tuple[Dataset, ...]
     description: str
@@ -65,7 +65,8 @@ class CatalogueField:
 class Catalogue:
     """Lists namespaces, datasets and fields ever recorded, even by failed and replaced runs.
 
-    Names sort by code point. An argument `start_after` is excluded from the results.
+    Names sort by code point. An argument `start_after` is excluded from the results. Methods raise
+    CorruptRow, except `datasets` and `search`, which leave out damaged datasets.
     """
 
     def __init__(self, table: Table) -> None:
@@ -87,7 +88,7 @@ class Catalogue:
                 yield listed
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield the datasets in a range of catalogue keys with their own fields, without aliases' fields."""
+        """Yield, in key order, the datasets in a range of catalogue keys, without the fields of aliases."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
             # A row with only a horizon belongs to an unconfirmed source.
             if layout.EXISTS not in row:
@@ -105,7 +106,7 @@ class Catalogue:
     def entries_of(
         self, datasets: Collection[Dataset], aliases: Mapping[Dataset, Sequence[Dataset]]
     ) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield recorded datasets with their fields, under all their names, in one call."""
+        """Yield the recorded datasets among these with the fields under all their names, in one call."""
         names = {dataset: [dataset, *aliases.get(dataset, ())] for dataset in datasets}
         keys = {layout.dataset_row(name) for listed in names.values() for name in listed}
         rows = self._table.rows(sorted(keys), columns=(layout.LIGHT,))
@@ -116,7 +117,7 @@ class Catalogue:
                 yield CatalogueDataset(dataset, _latest_description(row)), _fields(row, *others)
 
     def summary(self, dataset: Dataset) -> DatasetSummary:
-        """Return a dataset under all its names. Raises NotFound for one that was never recorded."""
+        """Return the summary of a dataset. Raises NotFound for one that was never recorded."""
         names = self.names(dataset)
         rows = self._table.rows([layout.dataset_row(name) for name in names], columns=(layout.LIGHT,))
         if not _exists(rows, dataset):
@@ -224,8 +225,8 @@ class Catalogue:
         """Find datasets and fields whose names contain the text, ignoring case, the best matches first.
 
         Whole names come before prefixes, and prefixes before other parts of names. Equally good matches are
-        in the order of datasets and fields. Returns at most `limit` hits from at most `datasets_max`
-        datasets, so a page may have fewer hits and still have a next page.
+        in the order of datasets and fields. Returns at most `limit` hits after searching at most
+        `datasets_max` datasets, so a page may have fewer hits and still have a next page.
         """
         start = start_after or SearchPosition(MatchRank.EXACT, BEFORE_ALL)
         hits: list[SearchPosition] = []
@@ -310,7 +311,7 @@ def _latest_description(row: Row) -> str:
 
 
 def _latest_text(cells: list[Cell]) -> str:
-    """Return the value with the newest timestamp; ties go to the greatest value. Raises CorruptRow."""
+    """Return the value of the newest cell, the greatest on ties, "" without cells. Raises CorruptRow."""
     if not cells:
         return ""
     # Each distinct type or description is a separate cell, named by its digest (decision 1).

@@ -100,7 +100,7 @@ class ContentCache:
     """Reads contents and caches decoded values, up to about `cache_bytes`. Threads may share it.
 
     With `shared`, the entries go into that cache, under its bound. Only caches with an equal `scope` find
-    them.
+    them. `public_checksum` returns the checksum that answers show for a content.
 
     Methods raise ContentMissing or CorruptRow.
     """
@@ -168,7 +168,7 @@ class ContentCache:
             count = _next_count(count, len(chunk), size_bytes)
 
     def load_readable(self, checksums: Collection[str]) -> Collection[str]:
-        """Read field maps as `load` does; return the checksums, leaving out damaged contents."""
+        """Read field maps as `load` does; return the checksums, leaving out damaged but not missing ones."""
         try:
             self.load(checksums)
         except CorruptRow:
@@ -190,7 +190,10 @@ class ContentCache:
     def relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> DatasetLineageSet:
-        """Return the lineage of a dataset, merged over contents."""
+        """Return the lineage of a dataset, merged over contents, up to the limits that `truncated_by` names.
+
+        Raises DeadlineExceeded if the deadline passes before the first content.
+        """
         key = "relations", checksums, direction, dataset
         return self.cached(key, lambda: self._merged_relations(checksums, direction, dataset))
 
@@ -298,7 +301,7 @@ class ContentCache:
         return cast(T, cached[1])
 
     def put(self, key: Hashable, size_bytes: int, value: object) -> None:
-        """Cache the value of a key, replacing any earlier value."""
+        """Cache the value of a key, replacing any earlier value, unless it is larger than the whole cache."""
         with self._lock:
             # LRUCache raises ValueError for an item larger than the whole cache.
             if size_bytes <= self._cache.maxsize:

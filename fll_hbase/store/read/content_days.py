@@ -149,7 +149,7 @@ def matching(runs: Iterable[DayRuns], *, failed: bool) -> Iterator[DayRuns]:
 
 
 def cut(runs: DayRuns, window: Window) -> DayRuns | None:
-    """Return the runs that start in a window, or None if the seal lists too few to tell."""
+    """Return the runs that start in a window, `total` 0 for none, or None if too few are listed to tell."""
     last_ms, first_ms = runs.runs[0].start_ms, runs.runs[-1].start_ms
     if window.start_ms <= first_ms and last_ms < window.stop_ms:
         return runs

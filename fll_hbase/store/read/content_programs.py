@@ -20,7 +20,7 @@ from fll_hbase.store.read.traversal import DATASETS_PER_READ
 
 
 class LastContent(NamedTuple):
-    """A run, the checksum of its content, and the name under which this writes the dataset."""
+    """A run, the checksum of its content, and the name under which the content writes the dataset."""
 
     run: ProgramRun
     checksum: str
@@ -65,7 +65,7 @@ class ContentProgramReader(Reader):
     def last_contents(
         self, programs: Mapping[Dataset, Collection[ProgramId]]
     ) -> dict[tuple[ProgramId, Dataset], LastContent]:
-        """Return the last content in which each program wrote each of its datasets, if it has a run."""
+        """Return the last content with which each program wrote each of its datasets, if it did at all."""
         self._load(Direction.BACKWARD, programs)
         last: dict[tuple[ProgramId, Dataset], LastContent] = {}
         for dataset, wanted in programs.items():

@@ -57,7 +57,7 @@ class _WindowUnion:
         self._sources: set[DatasetField] = set()
 
     def add(self, parts: DerivationParts, *, connections_max: int) -> None:
-        """Add the parts of a content, unless the union would then exceed `connections_max` edges."""
+        """Add the parts of the first content, and of others up to `connections_max` edges; note a cut."""
         # Add the whole first content, however large: its own graph is also bounded.
         size = len(self._edges) + len(parts.edges - self._edges)
         if self._edges and size > connections_max:
@@ -213,7 +213,7 @@ def _field_of(content: DatasetOfContent, name: str) -> FieldOfContent:
 
 
 def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
-    """Return what each window has and the other lacks, or None if a limit cut the other's union."""
+    """Return the parts that each window has and the other lacks, each None if a limit cut the other one."""
     parts, base_parts = union.build(), base_union.build()
     # A part that a truncated window lacks may have been cut, so no part is reported as missing from it.
     return FieldDiff(

@@ -144,8 +144,8 @@ class EventMerger:
         """Yield the rows that may belong to a run with an id from a client, read in one call.
 
         The first row is the row of the id that all namespaces share, {} if it does not exist. Then come other
-        rows: of a program in `namespace`, or, if that is "", of RUNS_OF_ID_MAX namespaces whose runs may be
-        shown.
+        rows: of a program in `namespace`, or, if that is "", of at most RUNS_OF_ID_MAX namespaces whose runs
+        may be shown. An id that is a UUID has only the first row.
         """
         shared = RunKey(run)
         if namespace or is_uuid(run):

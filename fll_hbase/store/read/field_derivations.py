@@ -102,8 +102,9 @@ class DerivationReader(Reader):
 
         A derivation is the set of operations that lead into the field. Counts runs of the window, including
         failed and aborted ones only with `failed`. Each derivation lists the ids of its newest runs: `limit`
-        after the first `skip`, and none after the first `runs_max`. The result is empty for a known field
-        that no run wrote.
+        after the first `skip`, and none after the first `runs_max`. Runs of unsealed days are read newest
+        first, up to `runs_max`, until shortly before the deadline. The result is empty for a known field that
+        no run wrote. Raises NotFound for a field that was never recorded.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
@@ -130,7 +131,8 @@ class DerivationReader(Reader):
     ) -> None:
         """Read all runs on the days of each way's `count` newest runs whose seals list only two runs.
 
-        Reads at most `runs_max` runs, and adds that limit if it is reached. Raises DeadlineExceeded.
+        Reads at most `runs_max` runs, more for a single first day, and adds that limit if it is reached.
+        Raises DeadlineExceeded.
         """
         incomplete: dict[Dataset, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         left = self._settings.runs_max

@@ -39,7 +39,8 @@ class Node:
 class Steps(NamedTuple):
     """The edges of one content at one field: the fields at their other ends.
 
-    `unknown` are the datasets related to the field's dataset in an unknown way.
+    `unknown` are the datasets related to the field's dataset in an unknown way. `is_dropped` is
+    whether a transform without outputs takes the field; it is always False backward.
     """
 
     direct: tuple[Node, ...] = ()

@@ -105,7 +105,7 @@ class FieldGraphReader(Reader):
     def _newest_tails(
         self, query: WindowQuery, by_dataset: dict[Dataset, list[FieldOfContent]]
     ) -> dict[str, bytes]:
-        """Return the reference tail of the newest run of each content."""
+        """Return the reference tail of the newest run of each content, or {} for a single content."""
         checksums = {
             replace(query, dataset=dataset): [content.checksum for content in contents]
             for dataset, contents in by_dataset.items()

@@ -133,7 +133,8 @@ class FieldHistoryReader(Reader):
 
         The history ends at `list_limit_max` stretches, at the deadline, or after `runs_max` runs that must be
         read one by one. These are runs of days that are not sealed, or on which the derivation changed.
-        Raises NotFound for an empty history of a field that was never recorded.
+        Raises NotFound for an empty history of a field that was never recorded, and DeadlineExceeded if the
+        deadline passes before the first runs are read.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)

@@ -18,6 +18,7 @@ def next_fields(
 ) -> Mapping[DatasetField, DatasetField]:
     """Return, for each field within reach, the next one on a shortest path to `origin`; omit `origin`.
 
+    The nearest fields come first.
     Among several shortest paths, the one with the smallest names is used, so that answers are reproducible.
     """
     neighbours: dict[DatasetField, list[DatasetField]] = defaultdict(list)

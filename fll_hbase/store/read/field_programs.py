@@ -69,7 +69,7 @@ class FieldProgramReader(Reader):
         contents: Sequence[FieldOfContent],
         direction: Direction,
     ) -> Iterator[tuple[_Operations, ProgramRun]]:
-        """Yield, for each content with operations of the field, these operations with each program's runs."""
+        """Yield each content's operations of the field, if any, with the newest run by program and day."""
         select = operations_into if direction is Direction.BACKWARD else operations_from
         stored = self._contents.iter_touching(contents, direction)
         for content, listed in zip(contents, stored, strict=True):

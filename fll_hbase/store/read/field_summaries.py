@@ -15,7 +15,7 @@ from fll_hbase.store.read.content_cache import retry_on_missing_content
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 DATASETS_PER_READ = 64
-"""Maximum number of datasets whose fields are read in one call, each in two directions."""
+"""Maximum number of datasets whose fields are read together, in one direction after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,10 @@ class RelatedFields:
 
 @dataclass(frozen=True, slots=True)
 class RelatedDataset:
-    """A dataset upstream or downstream of another: its number of fields, and the field pairs of both.
+    """A dataset upstream or downstream of another: how many fields runs used, and the field pairs of both.
 
-    A pair is a source field and a destination field.
+    `fields` counts the fields that runs of the window read or wrote. A pair is a source field and a
+    destination field.
     """
 
     dataset: Dataset
@@ -51,7 +52,7 @@ class DatasetSummary:
 class FieldSummaryReader(Reader):
     """Reads summaries of windows, without failed runs. Threads may share it.
 
-    Methods raise NotFound for an empty answer if the name was never recorded.
+    Methods except `summary` raise NotFound for an empty answer if the name was never recorded.
     """
 
     @retry_on_missing_content
@@ -110,7 +111,7 @@ class FieldSummaryReader(Reader):
         return counts
 
     def _fields(self, queries: Sequence[WindowQuery]) -> list[set[str]]:
-        """Return the fields of the dataset of each query, under all its names."""
+        """Return for each query the fields that its runs wrote or read, under all names of its dataset."""
         fields = []
         for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True):
             select = written_fields if query.direction is Direction.BACKWARD else read_fields

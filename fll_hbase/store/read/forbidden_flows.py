@@ -37,12 +37,15 @@ _WALK_SHARE = 0.5
 """The share of a request's time for following fields; the rest is for operations and runs."""
 
 Contents = dict[str, int]
-"""The contents that made the end of a flow, each with the earliest start of a run that counts, in ms."""
+"""The contents of the edges into the end of a flow, each with a start (ms) from which its runs count."""
 
 
 @dataclass(slots=True)
 class FlowCollection:
-    """Flows with the edges of their paths, and the limits that cut them."""
+    """Flows with the edges of their paths, and the limits that cut them.
+
+    `contents` has one item per flow, in the same order. `datasets` are all that the tagged fields reach.
+    """
 
     flows: list[Flow] = field(default_factory=list)
     contents: list[Contents] = field(default_factory=list)
@@ -86,14 +89,17 @@ class FlowReader(Reader):
         )
 
     def tagged(self, policy: FlowPolicy, truncated_by: set[str]) -> list[DatasetField]:
-        """Return the fields with the tag of a policy, at most ORIGINS_MAX; note if there are more."""
+        """Return the fields with the tag of a policy, at most ORIGINS_MAX; note if there may be more."""
         page = self._tags.tagged(policy.tag, limit=ORIGINS_MAX)
         if page.next_after is not None:
             truncated_by.add(f"origins_max={ORIGINS_MAX}")
         return [tag.field for tag in page.tags]
 
     def find(self, query: FlowQuery, origins: Iterable[DatasetField], collected: FlowCollection) -> None:
-        """Add the flows from each of the fields, sorted by their ends. Raises DeadlineExceeded at once."""
+        """Add the flows from each of the fields, in their order, sorted by destination, until the deadline.
+
+        Raises DeadlineExceeded only before the first field is followed; later it notes the limit.
+        """
         for origin, reach in deadline.until_over(
             self._reached(query, origins), truncated_by=collected.truncated_by
         ):
@@ -156,7 +162,7 @@ class FlowReader(Reader):
         return {name for name in visible if policy.forbids((name, *aliases.get(name, ())))}
 
     def explained(self, collected: FlowCollection) -> list[Flow]:
-        """Return flows with the kinds and the operations of their hops."""
+        """Return the flows with kinds and operations of their hops; note limits. Raises DeadlineExceeded."""
         edges = [
             edge._replace(checksums=edge.checksums[:EDGE_CONTENTS_MAX]) for edge in collected.edges.values()
         ]
@@ -215,7 +221,7 @@ class FlowReader(Reader):
         return programs
 
     def _runs(self, query: FlowQuery, dataset: Dataset) -> Iterator[tuple[ProgramRun, str]]:
-        """Yield the runs that wrote a dataset, and their contents. Raises DeadlineExceeded."""
+        """Yield the runs that wrote a dataset, name by name, and their checksums. Raises DeadlineExceeded."""
         for name in (dataset, *self._catalogue.aliases([dataset]).get(dataset, ())):
             writers = WindowQuery(Direction.BACKWARD, name, query.window, query.failed)
             for run in self._windows.runs(writers, batch_size=BATCH_RUNS):
@@ -291,7 +297,7 @@ def _explained(hop: FlowHop, ways: Mapping[Ends, Sequence[Hop]], masked: Collect
 
 
 def _contents(edges: Iterable[ReachEdge]) -> Contents:
-    """Return the contents of edges with the earliest start of their runs that count."""
+    """Return by content the earliest `first_start_ms` of the edges with it, 0 for an edge without a span."""
     contents: Contents = {}
     for edge in edges:
         start_ms = edge.span.first_start_ms if edge.span else 0

@@ -26,7 +26,8 @@ class HopReader(Reader):
         """Return, by the ends of each edge, the hops in its contents, the newest first.
 
         Leaves out edges without counted runs, and hops that are hidden or unknown. Reads at most the first
-        `HOPS_MAX` contents of edges, until the deadline; a reached limit is added to `truncated_by`.
+        `HOPS_MAX` contents of edges, until the deadline; a reached limit is added to `truncated_by`. Raises
+        DeadlineExceeded if the deadline passes before the first hop.
         """
         counted = [(checksum, edge) for edge in edges for checksum in edge.checksums]
         if len(counted) > HOPS_MAX:

@@ -66,7 +66,7 @@ class HitCollector:
     """Collects the hits of one scan, from a position in the order of results.
 
     A scan that begins at the first dataset also finds the hits of all later ranks. It collects as many of
-    them as a page may have, so a page scans a catalogue at most twice.
+    them as a page may have, so a page scans a catalogue at most twice. `searched` is the position reached.
     """
 
     def __init__(self, text: str, kind: SearchKind | None, start: SearchPosition, *, limit: int) -> None:
@@ -93,7 +93,7 @@ class HitCollector:
         return self._start.hit == BEFORE_ALL or self._start.rank == MatchRank.INSIDE
 
     def add(self, dataset: Dataset, fields: Sequence[str]) -> None:
-        """Add the hits of a dataset and of its fields, sorted by name."""
+        """Add the hits of a dataset and of its fields, which must be sorted by name."""
         candidates = [SearchHit(dataset), *(SearchHit(dataset, field) for field in fields)]
         for candidate in candidates:
             rank = self._rank(candidate)

@@ -70,8 +70,8 @@ class NamespaceRunReader(Reader):
 
         `start_after` is the `next_after` of the previous page, b"" for the first one. A page also ends after
         EXAMINED_MAX rows of the index, or at the deadline, so it may have fewer runs and still have a next
-        page. Raises NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in
-        time.
+        page. Leaves out damaged runs. Raises NotFound for a namespace without any run, and DeadlineExceeded
+        if nothing was examined in time.
         """
         truncated_by: list[str] = []
         page = _Page(start_after, {})
@@ -85,7 +85,7 @@ class NamespaceRunReader(Reader):
         return page.build(limit, truncated_by)
 
     def _fill(self, page: _Page, query: RunsQuery, limit: int, truncated_by: list[str]) -> None:
-        """Add up to `limit` + 1 matching runs to a page; stop after EXAMINED_MAX runs."""
+        """Add matching runs to a page until it has more than `limit`; stop after EXAMINED_MAX index rows."""
         size = min(limit + 1, BATCH_RUNS)
         # Read one row more, so that `_hints` knows that it has all rows with the last tail.
         hints = _hints(self._index_rows(query, page.last, size + 1, truncated_by))

@@ -123,7 +123,7 @@ class ReachWalk:
         return InOrder({*self._starts, *_ends(self.edges)}, self.edges)
 
     def next_expansions(self) -> list[Expansion]:
-        """Return the expansions of the next level, sorted, so that limits always cut the same part."""
+        """Begin the next level; return its expansions, sorted, so that limits always cut the same part."""
         nodes: dict[tuple[Dataset, int], list[Node]] = defaultdict(list)
         paths: dict[Dataset, dict[str, Path]] = defaultdict(dict)
         for node, visit in self._next.items():

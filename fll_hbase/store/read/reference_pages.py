@@ -1,4 +1,4 @@
-"""Queries of windows, and pages of the references that lead to their runs."""
+"""Pages of the references that lead to the runs of a window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE_REFERENCES_MAX = 1000
 """Maximum number of references in a page."""
 
 COLUMNS_MAX = 200
-"""Maximum number of columns in a reference scan. With more contents in a day, all its references are read."""
+"""Maximum number of contents that a reference scan names. With more in a day, all its references are read."""
 
 
 class Page(NamedTuple):
@@ -38,7 +38,7 @@ def first_page(query: WindowQuery, day: int) -> Page:
 def read_page(
     query: WindowQuery, page: Page, wanted: Collection[str]
 ) -> Reads[tuple[list[bytes], Page | None]]:
-    """Return tails of references to wanted contents, newest first, and the next page or None."""
+    """Return tails of references in `reference_columns`, newest first, and the next page or None."""
     rows: list[tuple[bytes, Row]] = yield Scan(
         page.start, page.stop, reference_columns(wanted, query), page.limit
     )
@@ -62,7 +62,7 @@ def restrict_to_day(window: Window, day: int) -> Window:
 
 
 def reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
-    """Return the columns of references to these contents, or their family for more than COLUMNS_MAX."""
+    """Return the columns of references to these contents, or the family for over COLUMNS_MAX contents."""
     if len(checksums) > COLUMNS_MAX:
         return [layout.LIGHT]
     kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)

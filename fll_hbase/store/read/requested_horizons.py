@@ -44,7 +44,10 @@ class Horizons:
         return max(self.horizon_ms(dataset), *(purge.cutoff_ms(dataset) for purge in self.purges), NEVER_MS)
 
     def latest_ms(self, may_read: Callable[[str], bool]) -> int:
-        """Return the time before which runs of any readable dataset may have been deleted, else 0."""
+        """Return the time before which runs of any readable dataset may have been deleted, else 0.
+
+        Ignores requests for single datasets, which hide no runs from lists of all runs.
+        """
         cutoffs_ms = [self.default_ms]
         for purge in self.purges:
             cutoffs_ms.append(purge.default_ms)
@@ -80,7 +83,7 @@ def requests_in(columns: Iterable[bytes]) -> list[RetentionRequest]:
 
 
 def read_horizons(table: Table) -> Horizons:
-    """Return all requested horizons. Raises CorruptRow and StoreUnavailable."""
+    """Read all requested horizons and all purges. Raises CorruptRow and StoreUnavailable."""
     return decode_horizons(table.get(REQUESTS_ROW))
 
 
@@ -124,7 +127,7 @@ class RequestedHorizons:
 
 
 def restrict_window(window: Window, horizon_ms: int) -> Window:
-    """Return the part of a window that starts at the horizon."""
+    """Return the part of a window from the horizon on, maybe empty, or the same object if that is all."""
     if window.start_ms >= horizon_ms:
         return window
     return Window(min(horizon_ms, window.stop_ms), window.stop_ms)

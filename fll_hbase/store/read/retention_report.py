@@ -29,7 +29,7 @@ ORIGINS_MAX = 1_000
 """Maximum number of a policy's fields that a report follows."""
 
 DATASETS_PER_READ = 50
-"""Maximum number of catalogue rows read in one call."""
+"""Maximum number of datasets whose horizons are read together."""
 
 _WALK_SHARE = 0.5
 """The share of a request's time for walking fields; the rest is for reading their writers."""
@@ -57,7 +57,7 @@ class WriterReader(Reader):
     def written(self, query: WriterQuery) -> Iterator[tuple[ProgramRun, frozenset[DatasetField]]]:
         """Yield each run that wrote any of the fields, by dataset, newest first. Raises DeadlineExceeded.
 
-        A run that wrote several datasets is yielded once for each, with its fields in that dataset.
+        A run is yielded once for each name of a dataset that it wrote, with its fields in that dataset.
         """
         datasets = sorted({field.dataset for field in query.fields})
         aliases = self._catalogue.aliases(datasets)

@@ -39,7 +39,7 @@ class RunBudget:
         return layout.reference_tail(*run) >= self._cut_tail
 
     def end_at_deadline(self, tail: bytes) -> bool:
-        """Return whether the deadline ends reading, so that runs with tails from `tail` on are unknown."""
+        """Return whether the deadline ends reading, and if so, note that runs from `tail` on are unknown."""
         if self.until_deadline and deadline.is_over(in_seconds=LAST_SECONDS):
             self._end(deadline.limit(), tail)
             return True

@@ -163,7 +163,7 @@ def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
 
 
 def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
-    """Return the programs with only their newest days, PROGRAM_DAYS_MAX days in all."""
+    """Return programs that have too many days with only the newest, at most PROGRAM_DAYS_MAX in all."""
     days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
     # A day as old as the first one left out is left out of all programs.
     left_out = days[PROGRAM_DAYS_MAX]
@@ -252,8 +252,9 @@ class _UsedContents(NamedTuple):
 class RunReader(Reader):
     """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
 
-    With a `field`, only runs that wrote or read it count; "" means the dataset. Runs that used the dataset
-    without reporting whether they used the field are returned separately. Lists also include failed runs.
+    With a `field`, only runs that wrote or read it count; "" means the dataset. `runs` counts, and `programs`
+    lists separately, runs that used the dataset without reporting whether they used the field. Failed runs
+    count, too.
     Methods raise NotFound for an empty answer if the name was never recorded.
     """
 
@@ -273,7 +274,7 @@ class RunReader(Reader):
 
         `start_after` is the `next_after` of the previous page, or b"" for the first page. On the last page,
         `next_after` is b"". A nonempty `program` or `state` selects runs; runs that it leaves out are read,
-        too.
+        too. Leaves out damaged runs. Raises DeadlineExceeded.
         """
         listed: list[ListedRun] = []
         keys: list[RunKey] = []
@@ -494,7 +495,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the start of the oldest matching run up to `newest_ms`; None after SEARCHES_MAX searches."""
+        """Return the start of the oldest matching run up to `newest_ms`, or None; see SEARCHES_MAX."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))

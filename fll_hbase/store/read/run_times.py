@@ -33,7 +33,10 @@ _NO_PROGRAM = b""
 
 
 class RunTimes:
-    """The runs of one content in a window. A bound is a start in ms, or its negative (see `bound_of`)."""
+    """The runs of one content in a window. A bound is a start in ms, or its negative (see `bound_of`).
+
+    `latest_bound` and `span` raise ValueError if the bound cuts a day whose runs are not all known.
+    """
 
     __slots__ = ("_newest_first", "_spans", "_window")
 
@@ -224,7 +227,7 @@ class RunTimesReader:
         return {query: value for (_, query), value in shared.items()}
 
     def complete(self, wanted: Sequence[tuple[WindowQuery, Mapping[str, RunTimes], int]]) -> None:
-        """Read all runs of the days that a bound cuts, so that `RunTimes` can answer for the bound."""
+        """Replace in each `RunTimes` the days that the bound cuts by all their runs, read without a limit."""
         cut = [
             (query, times, days) for query, times, bound in wanted if (days := _cut_days(query, times, bound))
         ]
@@ -233,7 +236,7 @@ class RunTimesReader:
     def complete_days(
         self, query: WindowQuery, times: Mapping[str, RunTimes], days: Mapping[str, Collection[int]]
     ) -> None:
-        """Read all runs of the given days of contents."""
+        """Replace the given days of contents in `times` by all their runs, read without a limit."""
         self._reads.run([self._complete_days(query, times, days)])
 
     def _times(

@@ -141,7 +141,7 @@ class DatasetLineageReader(Reader):
         Lineage is merged over the runs that start in the window; failed and aborted runs count only with
         `failed`. Without `indirect`, inputs that only select or arrange rows (filters, join keys) are left
         out. The result is empty for a known dataset without lineage in the window. Raises NotFound for a
-        dataset that was never recorded.
+        dataset that was never recorded, and DeadlineExceeded if nothing was found in time.
         """
         limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
         results = []

@@ -13,7 +13,7 @@ from fll_hbase.store.read.content_cache import ContentCache
 T = TypeVar("T")
 
 _BYTES_PER_INPUT = 300
-"""Memory of a field map for each operation and output, as an estimate."""
+"""Memory of a field map in bytes for each operation, as an estimate."""
 
 
 class UnmaskedContents:
@@ -26,11 +26,11 @@ class UnmaskedContents:
         self._contents = contents
 
     def field_map(self, checksum: str) -> FieldMap:
-        """Return the field map of a content, which needs its operations if any of them masks values."""
+        """Return the field map of a content's unmasked ways, from the cache or built from its operations."""
         return self.cached(("map", checksum), lambda: self._read(checksum))
 
     def load(self, checksums: Iterable[str]) -> None:
-        """Read the operations of contents together. Raises DeadlineExceeded and CorruptRow."""
+        """Read whole contents into the cache. Raises DeadlineExceeded, ContentMissing and CorruptRow."""
         self._contents.contents(checksums)
 
     def cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
@@ -38,7 +38,7 @@ class UnmaskedContents:
         return self._contents.cached(("unmasked", key), read)
 
     def put(self, key: Hashable, size_bytes: int, value: object) -> None:
-        """Cache the value of a key, replacing any earlier value."""
+        """Cache the value of a key, as `ContentCache.put` does."""
         self._contents.put(("unmasked", key), size_bytes, value)
 
     def _read(self, checksum: str) -> tuple[int, FieldMap]:

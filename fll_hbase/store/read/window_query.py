@@ -270,7 +270,7 @@ class WindowReader:
         }
 
     def matching_heads(self, query: WindowQuery, tails: Iterable[bytes]) -> Reads[dict[bytes, CommittedHead]]:
-        """Return by reference tail the committed heads of the matching runs."""
+        """Return by reference tail, in order, the heads of matching runs, even with another start."""
         query = self._requests.restrict(query)
         keys = {tail: layout.run_row(*layout.parse_reference_tail(tail).run) for tail in tails}
         rows: dict[bytes, Row] = yield RowKeys(frozenset(keys.values()))

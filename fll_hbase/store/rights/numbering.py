@@ -93,9 +93,9 @@ def number_hidden(result: T) -> T:
 
 
 def number_in_order(labels: Iterable[str]) -> Mapping[str, str]:
-    """Return the shown name, `hidden <number>`, of labels of one kind, numbered in order of appearance.
+    """Number labels in order of appearance; return the names, `hidden <number>`, of all labels of the answer.
 
-    Labels in earlier results of the same answer keep their numbers.
+    Labels in earlier results of the same answer keep their numbers. Kinds of labels are numbered separately.
     """
     names = _names.get(None)
     if names is None:
@@ -282,7 +282,7 @@ def _with_ranks(text: str, label: str, ranks: Mapping[str, int]) -> str:
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a value with the labels in it replaced by names; the same object if it has none."""
+    """Return a value with its labels replaced by names; without labels the same object, but dicts are new."""
     if isinstance(value, str):
         return _replaced_text(value, names) if MARK in value else value
     if isinstance(value, DatasetLineage):

@@ -39,6 +39,7 @@ class RecordingRights:
     def check_metadata(self, metadata: Iterable[DatasetMetadata]) -> list[DatasetMetadata]:
         """Return metadata, leaving out datasets that the principal may not describe and tags it may not put.
 
+        Aliases in namespaces in which the principal may not record are left out, too.
         Runs also describe others' datasets, as their sources. The lineage of such runs is recorded without
         these descriptions.
         """
@@ -104,7 +105,7 @@ class RecordingRights:
         return replace(operation, source_description="", outputs=outputs, is_unconfirmed=True)
 
     def _permitted_event(self, event: IncomingEvent) -> IncomingEvent:
-        """Return an event, in new bodies, with others' sources unconfirmed.
+        """Return an event with others' sources unconfirmed, in new bodies if that changes anything.
 
         Others' sources have no types, descriptions and aliases.
         """

@@ -378,7 +378,7 @@ class StoreView(LineageStore):
         )
 
     def flow_report(self, query: FlowQuery) -> FlowReport:
-        """Return where visible data goes against a policy; hidden datasets are never listed."""
+        """Return where visible data goes against a policy; no flow leads to a hidden dataset."""
         result = self._shown(super().flow_report(query))
         return replace(
             result,
@@ -444,7 +444,7 @@ class StoreView(LineageStore):
         return number_hidden(result) if has_hidden else result
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
-        """Return a page with public checksums, and numbers for hidden programs."""
+        """Return a page with public checksums and numbered programs; `runs` omits damaged contents."""
         checksums = self._readable_checksums({listed.checksum for listed in page.runs})
         page = replace(page, runs=tuple(listed for listed in page.runs if listed.checksum in checksums))
         # Only the program of a listed run may be hidden.

@@ -84,11 +84,11 @@ class VisibleRuns(EventMerger):
         return {run: _label(run) for run in hidden}
 
     def shown_program(self, run: ProgramRun) -> ProgramRun:
-        """Return a run unchanged, or without program and details if its namespace may not be read."""
+        """Return a run, with labels for program and id, without details, if its namespace is not readable."""
         return run if self._may_read(run.namespace) else self._masked(run, is_hidden=True)
 
     def find_run(self, run: RunKey, row: Row) -> RunDetails | None:
-        """Return a run of `rows_of_id`, or None if its program is hidden.
+        """Return a run of `rows_of_id`, or None if it is not committed or its program is hidden.
 
         For a hidden program, it makes the same calls as for an id without a run, whatever is cached.
         """
@@ -155,7 +155,7 @@ class VisibleRuns(EventMerger):
         return shown
 
     def _masked(self, run: ProgramRun, *, is_hidden: bool) -> ProgramRun:
-        """Return a run without its details, and without its program if that is hidden."""
+        """Return a run with only its last event's time as details, and labels for a hidden program and id."""
         details = _state_details(run)
         if not is_hidden:
             return replace(run, details=details)

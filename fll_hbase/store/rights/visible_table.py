@@ -68,7 +68,7 @@ class VisibleTable:
     `may_read` decides by namespace, and the namespaces that it allows must match one of `patterns`.
     `may_change` decides by the role that a change needs and its namespace, None for all. Rows without a
     namespace, such as run rows, are shown unchanged, except that contents are masked and policies on hidden
-    fields left out. Writes that `may_change` refuses raise Forbidden.
+    fields left out. Tokens and grants are never shown. Writes that `may_change` refuses raise Forbidden.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class VisibleTable:
         """Change nothing: the table belongs to the underlying store."""
 
     def shows_whole(self, checksum: str) -> bool:
-        """Return whether a content is stored and fully visible, always with one call, stored or not."""
+        """Return whether a content is stored and fully visible; one call if not, none if known as visible."""
         key = layout.content_row(checksum)
         if key in self._unmasked:
             return True
@@ -192,6 +192,7 @@ class VisibleTable:
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
         """Return the public checksums of contents, with one call for those that are not cached.
 
+        Makes one more call for each of these that must be masked.
         A fully visible or missing content keeps its own checksum. Any other content has the checksum of what
         is shown, so that no name can be confirmed by guessing.
         """

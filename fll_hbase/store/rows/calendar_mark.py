@@ -8,7 +8,7 @@ from fll_hbase.tables import Put, Table
 
 
 def mark(table: Table) -> bool:
-    """Mark a table without earlier rows, before its first reference; return whether it is marked."""
+    """Mark a table that has no references yet; return whether it is marked, now or before."""
     # Do not mark just any table: a repair re-records runs of an earlier release, and may be interrupted.
     if not is_marked(table):
         return False
@@ -24,7 +24,7 @@ def has_former_runs(table: Table) -> bool:
 
 
 def mark_complete(table: Table) -> None:
-    """Mark a table, unless it is marked: each committed run has its ways and its calendar day."""
+    """Mark a table in which, as the caller knows, each committed run has its ways and its calendar day."""
     if not _is_complete(table):
         table.write([[Put(calendars.MARK_ROW, calendars.MARK_COLUMN, b"")]])
 

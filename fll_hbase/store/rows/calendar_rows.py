@@ -26,8 +26,8 @@ from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedRun
 from fll_hbase.tables import CellKey, Put, Row
 
 INLINE_RUNS_MAX = 64
-"""Maximum number of a day's runs that its seal lists. With more, it has only the first and last ones, and
-another cell has the rest."""
+"""Maximum number of a day's runs that its seal lists. With more, it has only the newest and oldest of each
+program and outcome, and another cell has all."""
 
 TOKEN_BYTES = 8
 
@@ -128,7 +128,7 @@ def touch_puts(days: Collection[ContentDay], token: bytes) -> list[Put]:
 
 
 def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterator[Put]:
-    """Yield the ways of a content in a period, one for each dataset that it reads or writes."""
+    """Yield a content's ways in a period: one per dataset read, one per dataset written. Raises TooLarge."""
     tail = calendars.way_tail(period, checksum)
     for prefix in _way_prefixes(endpoints):
         yield Put(check_key_length(prefix + tail), calendars.WAY, b"")
@@ -136,7 +136,7 @@ def way_puts(checksum: str, period: int, endpoints: ContentEndpoints) -> Iterato
 
 @lru_cache(maxsize=4_096)
 def _way_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
-    """Return the key prefixes of a content's ways, one for each dataset that it writes or reads; cached."""
+    """Return a content's key prefixes of ways: one per dataset written, and one per dataset read; cached."""
     return tuple(calendars.ways_prefix(direction, dataset) for direction, dataset in endpoints.by_direction())
 
 
@@ -152,7 +152,7 @@ def encode_program(run: ProgramRun) -> bytes:
 
 
 def decode_program(value: bytes, run: SealedRun) -> ProgramRun:
-    """Return a run of a program that `encode_program` encoded. Raises CorruptRow."""
+    """Return a run, without its state, of a program that `encode_program` encoded. Raises CorruptRow."""
     names = value.split(SEPARATOR)
     if len(names) != 5:
         raise CorruptRow(f"{value!r} is not a program")
@@ -163,7 +163,7 @@ def decode_program(value: bytes, run: SealedRun) -> ProgramRun:
 def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> list[Put]:
     """Return the seal of a content's day with these runs; `token` must be read before the runs.
 
-    The starts of many runs go into a second cell, which is left out if it would be too long.
+    For many runs, a second cell with all of them is added, unless it would be too long.
     """
     parts = _parts(key.day, runs)
     row = key.row
@@ -208,7 +208,7 @@ def reference_order(run: SealedRun) -> tuple[int, bytes]:
 
 
 def token_of(row: Row, day: int) -> bytes | None:
-    """Return the token of a day in a calendar row, or None if no run of the day is confirmed."""
+    """Return a day's token in a calendar row, or None without one: then no run of the day is committed."""
     cell = row.get(calendars.day_column(calendars.TOKEN, day))
     return None if cell is None else cell.value
 

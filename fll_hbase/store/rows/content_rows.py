@@ -49,7 +49,7 @@ def encode_content(info: FieldLineageInfo) -> EncodedContent:
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the catalogue cells of a content: its datasets, fields, types and descriptions.
 
-    Unconfirmed sources have no catalogue cells.
+    Unconfirmed sources have no catalogue cells. Raises TooLarge.
     """
     # Use only this content, never stored cells, so that the order of arrival does not matter (decision 1).
     unconfirmed = {
@@ -102,7 +102,7 @@ def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
 
 
 def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
-    """Yield the catalogue and alias cells of metadata recorded without a run."""
+    """Yield the catalogue and alias cells of metadata, but no tags, only their fields. Raises TooLarge."""
     row = layout.dataset_row(metadata.dataset)
     yield Put(row, layout.EXISTS, b"")
     yield from _description_puts(metadata.dataset, metadata.description)
@@ -137,7 +137,7 @@ def decode_operation(cell: Cell) -> Operation:
 
 
 def decode_operation_names(cell: Cell) -> list[str]:
-    """Return the sorted operation names in a cell of a content row. Raises CorruptRow."""
+    """Return the operation names in a cell of a content row, in stored order. Raises CorruptRow."""
     try:
         return [str(name) for name in json.loads(cell.value)]
     except (ValueError, TypeError, RecursionError) as error:
@@ -145,7 +145,7 @@ def decode_operation_names(cell: Cell) -> list[str]:
 
 
 def decode_ranges(cell: Cell, stop: int) -> Iterator[int]:
-    """Decode a graph cell: ascending indexes into the `stop` sorted operation names. Raises CorruptRow."""
+    """Yield the ascending operation indexes, all below `stop`, in a graph cell. Raises CorruptRow."""
     if not _RANGES.fullmatch(cell.value):
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers")
     following = 0
@@ -232,7 +232,7 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
-    """Yield the graph of each field, unless all together exceed `size_bytes`, the size of the operations."""
+    """Yield the incomplete graphs, unless all together exceed `size_bytes`, the size of the operations."""
     graphs = list(_partial_graphs(info.operations))
     # Each range takes at least a byte, so counting ranges rejects most dense graphs before encoding them.
     if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:

@@ -144,7 +144,7 @@ def latest_document(row: Row) -> LatestDocument | None:
 
 
 def stored_document(key: bytes, row: Row, value: bytes) -> Put:
-    """Return the put that repeats the latest stored document of a run row with this value."""
+    """Return the put that repeats the latest document with this value, which the run row must have."""
     column = max(
         column for column, cell in row.items() if column.startswith(layout.DOCUMENT) and cell.value == value
     )
@@ -220,13 +220,13 @@ def commit_put(row: bytes, count: int, value: bytes) -> Put:
 
 
 def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
-    """Return the value of the valid commit record, or None if no commit of the run has completed."""
+    """Return the value of the valid commit record, or None without one, or for a run in another row."""
     column = commit_column_of(row)
     return None if column is None else row[column].value
 
 
 def commit_column_of(row: Iterable[bytes]) -> bytes | None:
-    """Return the column of the valid commit record, or None if no commit of the run has completed."""
+    """Return the column of the valid commit record, or None without one, or for a run in another row."""
     # A repair moved the run to another row, which has its commit record.
     if layout.MOVED in row:
         return None
@@ -235,7 +235,7 @@ def commit_column_of(row: Iterable[bytes]) -> bytes | None:
 
 
 def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> list[Put]:
-    """Return one reference for each dataset that the run read or wrote; `program` is the value."""
+    """Return a reference, with value `program`, per dataset read and per dataset written. Raises TooLarge."""
     run = committed.run
     # Each content has its own cell, so a later document of the run adds a cell and hides none.
     column = reference_column(committed.checksum, failed=run.state.failed)

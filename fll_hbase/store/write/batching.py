@@ -28,10 +28,11 @@ class SequenceOffset:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSequence:
-    """The values of all documents of one run in a call, and the position of one of them.
+    """The values of the documents of one run and program in a call, and the position of one of them.
 
-    All documents of a sequence share one offset. A document that repeats an earlier one of the same call is
-    therefore not mistaken for a resend.
+    Values that repeat the one before, or are too large for a cell, are left out. All documents of a sequence
+    share one offset. A document that repeats an earlier one of the same call is therefore not mistaken for a
+    resend.
     """
 
     values: Sequence[bytes]
@@ -39,9 +40,10 @@ class DocumentSequence:
     offset: SequenceOffset = field(default_factory=SequenceOffset)
 
     def is_suffix_of(self, stored: Sequence[bytes]) -> bool:
-        """Return whether the stored documents end with this one and its followers in the call.
+        """Return whether the stored documents end with this one and any number of its next followers.
 
-        If so, this document is a resend. `stored` lists the document values of the run row, oldest first.
+        If so, this document is a resend. `stored` lists the document values of the run row, oldest first. The
+        first call for a sequence sets its offset.
         """
         starts = self._suffix_starts(stored)
         # The first document of the call sets the offset. Later ones find the cells of their predecessors, and
@@ -85,7 +87,7 @@ def single_batch(run_input: RunInput) -> RunBatch:
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
     """Yield rounds: lists of batches without repeated runs. Each round must end before the next begins.
 
-    Documents of one run are in consecutive rounds, in order. Events of one run are in one batch, unless a
+    Documents of one run are in separate rounds, in order. Events of one run are in one batch, unless a
     document of that run comes between them.
     """
     # Order matters only among the documents of a run: a merge of events does not depend on it.

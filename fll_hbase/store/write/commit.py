@@ -4,7 +4,7 @@ The steps, and why their order is safe, are in docs/reference/row-keys.md, "How 
 (sets of operations, shared by runs) are put first, then the cells of documents and events. Ways, days and
 references follow, and the commit record is last. Each batch is visible before the next one is put. At the end
 the run row is read again, and the pass starts over if it has changed. A pass is one attempt of steps 2 to 6.
-Methods with an argument `rejections` add the errors of runs to it, by run id.
+Methods with an argument `rejections` add the errors of runs to it, by run.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ class RunCommitter:
         self._ways = WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record runs and events in order; return one result or error for each.
+        """Record runs and events, those of one run in order; return one result or error for each.
 
-        A run whose result is an error is not visible to queries. Re-sending the last documents of a run in
-        the same order is idempotent. Raises StoreUnavailable, after which any input may be stored.
+        An input whose result is an error is not visible to queries. Re-sending the last documents of a run in
+        the same order is idempotent. Raises StoreUnavailable, or CorruptRow for the content of another
+        writer's document, after which any input may be stored.
         """
         if len(inputs) == 1:
             # Usually clients record one run at a time, so there is nothing to order.
@@ -88,7 +89,8 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns an error for each run where that is impossible. Raises StoreUnavailable.
+        Returns an error for each run where that is impossible. Raises StoreUnavailable, and CorruptRow for
+        an unreadable content of any of the runs.
         """
         rejections: Rejections = {}
         self._ways.forget()
@@ -101,9 +103,10 @@ class RunCommitter:
         return rejections
 
     def move(self, rows: Mapping[RunKey, Row]) -> Rejections:
-        """Move runs of an earlier release, given with their former rows, to their current rows.
+        """Move runs of an earlier release to their current rows; `rows` are the former rows by current key.
 
-        Returns an error for each run where that is impossible. Raises StoreUnavailable; repeating is safe.
+        Returns an error for each run where that is impossible, by current key. Raises StoreUnavailable, and
+        CorruptRow for an unreadable content of any of the runs. Repeating is safe.
         """
         rejections: Rejections = {}
         runs = [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
@@ -381,7 +384,7 @@ def _split_by_content(
 ) -> tuple[list[PendingRun], list[PendingRun]]:
     """Return the runs to commit, and the runs that start over because their latest content was deleted.
 
-    Runs that start over get their own document in `cells` again; a run without one is added to `rejections`.
+    Calls `append_again` of runs that start over; a run for which that is impossible goes to `rejections`.
     """
     ready: list[PendingRun] = []
     again: list[PendingRun] = []

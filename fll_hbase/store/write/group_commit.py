@@ -51,8 +51,9 @@ class GroupCommit:
     def record(self, run: RunInput) -> CommitResult:
         """Commit one run and return its result.
 
-        Raises the run's own error, and StoreUnavailable if the run is queued and no commit ends within
-        STUCK_SECONDS. Raises DeadlineExceeded at the deadline of the request, even if a commit has begun.
+        Raises the run's own error, and StoreUnavailable if the run is still queued after a wait of
+        STUCK_SECONDS for other commits. Raises DeadlineExceeded at the deadline of the request, even if a
+        commit has begun.
         """
         while True:
             request = _CommitRequest(run)
@@ -108,7 +109,7 @@ class GroupCommit:
             raise
 
     def _results(self, group: Sequence[_CommitRequest]) -> list[CommitResult | LineageError]:
-        """Return one result each; an input's error is returned only for the run that has it."""
+        """Return one result each: a run's own error only for that run, StoreUnavailable for all."""
         try:
             results = self._record([request.run for request in group])
         except StoreUnavailable as error:

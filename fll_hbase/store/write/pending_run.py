@@ -39,11 +39,13 @@ class PendingRun(ABC):
     """One run in flight; `load` reads the run row in step 1, `compute_commit` again in step 4.
 
     `cells` are to be put into the run row. `info` is the content, and `bodies` are the event bodies, to put
-    before them. `commit_value` is the value of the commit record to put under `commit_count`, and `committed`
-    is that value decoded. `input_count` is the number of documents and events in the row. `derived_info` is
-    the content of all events merged in step 4, which may differ from `info`. `former_days` are the days on
-    which the run counted when step 4 read its row. `key` is the row of `stored`, which equals `run` unless an
-    earlier release recorded the run. `is_moved` is whether a repair moved the run before step 4.
+    before them. `previous_value` is the commit value that step 1 found. `commit_value` is the value of the
+    commit record to put under `commit_count`, and `committed` is that value decoded. `program` is the value
+    of the references, empty for a run recorded by events. `input_count` is the number of documents and events
+    in the row. `derived_info` is the content of all events merged in step 4, which may differ from `info`.
+    `former_days` are the days on which the run counted when step 4 read its row. `key` is the row of
+    `stored`, which equals `run` unless an earlier release recorded the run. `is_moved` is whether a repair
+    moved the run before step 4.
     """
 
     run: RunKey
@@ -118,7 +120,7 @@ class PendingRun(ABC):
     def append_again(self) -> None:
         """Add the run's own input to `cells` again, after a latest document whose content was deleted.
 
-        Raises CorruptRow if the run has no document of its own.
+        Does nothing for events. Raises CorruptRow for a re-commit, which has no input of its own.
         """
 
     @abstractmethod
@@ -132,7 +134,7 @@ class PendingDocument(PendingRun):
 
     Unless `replaces_others`, it replaces only a run of its own program. `overtaken_by` is the document of
     another program that committed the run between steps 1 and 4. `cell` is the last cell put, or found
-    stored.
+    stored. `resent` is whether this document, or a later one of the call, was already committed.
     """
 
     document: CommittedRun
@@ -226,7 +228,7 @@ class PendingDocument(PendingRun):
 
 @dataclass(slots=True, kw_only=True)
 class PendingEvents(PendingRun):
-    """Events of one run, and the cells of all events, in order."""
+    """Events of one run; `puts` are their cells, in order, and `new_columns` those that the row lacked."""
 
     incoming: Sequence[IncomingEvent]
     puts: Sequence[Put] = ()
@@ -256,7 +258,7 @@ class PendingEvents(PendingRun):
             self.info = merged.info
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Merge all events, or take the latest document. Raises StoreUnavailable if an event is missing."""
+        """Merge all events, or take the latest document. Raises StoreUnavailable if the row has neither."""
         if run_rows.latest_document(row) is not None:
             PendingRun.compute_commit(self, row, events)
             return

@@ -181,7 +181,10 @@ class BackgroundSealer:
         self._paused_until = 0.0
 
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
-        """Queue the unsealed days that are old enough and return at once; drop them if the queue is full."""
+        """Queue the unsealed days that are old enough, and return at once.
+
+        Drops days if the queue is full, for PAUSE_SECONDS after a failure, and after `close`.
+        """
         if time.monotonic() < self._paused_until:
             return
         for request in requests_of(query, contents, self._sealer.old_ms()):
@@ -201,7 +204,7 @@ class BackgroundSealer:
                         self._thread = thread
 
     def wait(self) -> None:
-        """Wait until all queued requests have been tried."""
+        """Wait until all queued requests have been tried; never ends after `close`, which discards some."""
         self._queue.join()
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class LaunchOptions:
 
 
 def split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the name and value of every occurrence of an option. Raises BadParameter without `=`."""
+    """Return the values of an option by name, the last one of each name. Raises BadParameter without `=`."""
     for value in values:
         if "=" not in value:
             raise click.BadParameter(f"{value!r} is not NAME=VALUE.", ctx, param)

@@ -58,8 +58,8 @@ def parse_config(
 ) -> ConfigFile:
     """Return the configuration of a file for `job`, whose own table has priority over the rest of the file.
 
-    The top level has settings and options of all jobs. A table `[job]` may also have options of that job. All
-    tables are checked. Raises ValueError for an unknown name or a value of the wrong type.
+    The top level has settings and options of all jobs. A table `[job]` may also have options of that job.
+    Raises ValueError for an unknown name in any table, or a value for `job` that has the wrong type.
     """
     options = {name: {_file_name(option): option for option in jobs[name]} for name in jobs}
     shared = frozenset.intersection(*(frozenset(names) for names in options.values()))

@@ -31,7 +31,7 @@ _ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 def jvm_end(gateway: JavaGateway) -> str:
-    """Return a text that says that the JVM behind a gateway has ended, or "" if it answers.
+    """Return a text that says that the JVM behind a gateway has ended or hangs, or "" if it answers.
 
     The text gives the reason if the exit code shows it. This waits for the end of the JVM for at most
     END_SECONDS.

@@ -35,7 +35,10 @@ STANDARD_SQL = ""
 
 @cache
 def facts_of(name: str) -> DialectFacts:
-    """Return the facts of a dialect, or the facts of most engines for an unknown name."""
+    """Return the facts of a dialect, or the facts of most engines for an unknown name.
+
+    STANDARD_SQL has the facts of `ansi`, but leaves names as written.
+    """
     if name == STANDARD_SQL:
         return replace(ANSI, name=name, fold=str)
     return _BY_NAME.get(name) or DialectFacts(name=name)

@@ -32,10 +32,10 @@ class DialectFacts:
 
     Names of tables:
 
-    - `fold` returns the stored form of an unquoted table name, with `folds_columns` also of a new column.
-    - `has_exact_quotes`: quoted names keep their case.
-    - `default_schema`: the schema of `db..table`.
-    - `is_database_before_table`: USE sets a database.
+    - `fold` returns the stored form of a table name, with `folds_columns` also of a column.
+    - `has_exact_quotes`: quoted names are not folded, and tables may differ only in case.
+    - `default_schema`: the schema of `db..table` if no other is current.
+    - `is_database_before_table`: USE sets the part before the table, elsewhere the catalog.
     - `name_parts`: number of parts of a full name.
     - `is_lowercase_platform`: full names are in lower case in DataHub.
 
@@ -63,9 +63,9 @@ class DialectFacts:
     Queries:
 
     - `has_lateral_aliases`: an alias of the SELECT list is visible to its right.
-    - `has_aliases_first`: aliases precede columns.
+    - `has_aliases_first`: an alias anywhere in a SELECT hides columns of its name.
     - `has_whole_rows`: the name of a table is its row.
-    - `pseudo_columns` do not belong to any table.
+    - `pseudo_columns` do not belong to any table; their names are in lower case.
     - `has_columns`: COLUMNS selects several columns.
     - `has_staged_columns`: `$1` is a column of a staged file.
     - `has_sequences`: `s.nextval` is a new value.

@@ -87,9 +87,9 @@ def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
 
 
 def with_known_parts(tokens: Tokens) -> Tokens:
-    """Return tokens with `oid[]` as `oid`, `(unnest(l) x JOIN …)` as any other function, and no UNPIVOT.
+    """Return tokens with `oid[]` as `oid`, and `(unnest(l) x JOIN …)` as any other function.
 
-    PostgreSQL prints the first two in views. The third is Redshift's `FROM t, UNPIVOT t.o AS v AT k`.
+    PostgreSQL prints these in views. Redshift's `FROM t, UNPIVOT t.o AS v AT k` loses the word UNPIVOT.
     """
     kinds = [token.token_type for token in tokens]
     if _REWRITTEN.isdisjoint(kinds):

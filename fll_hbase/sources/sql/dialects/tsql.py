@@ -20,7 +20,7 @@ from fll_hbase.sources.sql.script.statement_tokens import (
 _T = TokenType
 _VIEW_OPTIONS = {"SCHEMABINDING", "ENCRYPTION", "VIEW_METADATA", ","}
 _CREATE_MAX = 200
-"""Number of tokens of a CREATE that are searched for the beginning of its query."""
+"""Number of tokens of a CREATE that are searched for the options of a view."""
 _OUTPUT_ENDS = {"SELECT", "VALUES", "FROM", "WHERE", "EXEC", "EXECUTE", "WITH"}
 
 
@@ -37,7 +37,7 @@ def is_method(_: str, function: str) -> bool:
 def with_known_clauses(tokens: Tokens) -> Tokens:
     """Return a statement without options of a view, and with OUTPUT … INTO after all other clauses.
 
-    The last items of OUTPUT are then any columns and the table.
+    The last items of OUTPUT are then any columns and the table, and a placeholder follows INTO.
     """
     tokens = _view_options(tokens)
     outer = outer_positions(tokens)

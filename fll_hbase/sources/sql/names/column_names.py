@@ -29,7 +29,7 @@ _NO_FUNCTIONS = {
 
 
 def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int, is_table: IsTable) -> str:
-    """Return the name that the dialect's engine gives to an expression, or "" if it has no rule for it.
+    """Return the name that the dialect's engine gives to an expression, or "" if no rule here yields one.
 
     `number` is the position of the column from 0. `unnamed` counts the preceding columns without a name.
     """
@@ -93,7 +93,7 @@ def _function(node: exp.Expr) -> str:
 def canonical_type(text: str) -> str:
     """Return a type in one spelling: `int` and `INTEGER` are equal, as are `varchar` and `character varying`.
 
-    Other texts are returned in lower case.
+    Other texts are returned in lower case, with single spaces.
     """
     try:
         return exp.DataType.build(text).sql().casefold()

@@ -52,7 +52,7 @@ class DatasetNaming:
         return [self.catalog, *parts] if len(parts) == 2 and self.catalog else list(parts)
 
     def is_incomplete(self, parts: Sequence[str]) -> bool:
-        """Return whether a name has fewer parts than full names in the namespace or in an alias namespace."""
+        """Return whether a name lacks parts in an alias namespace or, if `is_mapped`, in the namespace."""
         namespaces = [self.namespace, *self.alias_namespaces] if self.is_mapped else self.alias_namespaces
         return not all(has_full_name(namespace, parts) for namespace in namespaces)
 
@@ -88,7 +88,10 @@ def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
 
 
 def name_in(namespace: str, parts: Sequence[str]) -> str:
-    """Return the name of a table in a namespace of OpenLineage (`hive://host:9083`) or DataHub (`hive`)."""
+    """Return the name of a table in a namespace of OpenLineage (`hive://host:9083`) or DataHub (`hive`).
+
+    It consists of the last parts, as many as the engine's full names have.
+    """
     name = ".".join(parts[-_facts_in(namespace).name_parts :])
     is_platform = "://" not in namespace
     return name.lower() if is_platform and _facts_in(namespace).is_lowercase_platform else name

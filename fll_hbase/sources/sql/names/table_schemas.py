@@ -27,7 +27,7 @@ FieldLookup = Callable[[Dataset], Sequence[str] | None]
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """Fields of a table: all of them in order if `declared`, else the fields seen in the catalogue so far."""
+    """Fields of a table: all of them in order if `declared`, else those mentioned or in the catalogue."""
 
     fields: tuple[Field, ...]
     declared: bool
@@ -70,9 +70,9 @@ class TableSchemas:
     def dataset(self, name: str, *, mapped: str = "", written: str = "") -> Dataset:
         """Return the dataset of a table name, ignoring case unless it distinguishes tables.
 
-        A name in the schema has the schema's spelling. Otherwise the dataset has the name `mapped` (default:
-        `name`). It has `written`, the name in the SQL, if only this is in the catalogue, where earlier runs
-        may have recorded it.
+        A name in the schema has the schema's spelling, any other name the one of its first mention. That is
+        `mapped` (default: `name`), or `written`, the name in the SQL, if only this is in the catalogue, where
+        earlier runs may have recorded it. May raise the errors of the lookup.
         """
         exact = Dataset(self._namespace, name)
         # Quoted names may differ only in case. A schema that lists both keeps them apart.
@@ -87,7 +87,7 @@ class TableSchemas:
         return Dataset(self._namespace, self._spelling[key])
 
     def add_alias(self, name: str, dataset_name: str) -> None:
-        """Map a table name of the SQL, ignoring case, to a dataset with another name."""
+        """Map a table name of the SQL, ignoring case like `dataset`, to a dataset with another name."""
         self._spelling[self._key(name)] = dataset_name
 
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
@@ -100,8 +100,8 @@ class TableSchemas:
     def schema(self, dataset: Dataset) -> TableSchema | None:
         """Return the schema of a table, looked up in the catalogue once, or None if it has none.
 
-        Raises TooManyColumns if the looked-up columns exceed LOOKED_UP_MAX; the table then has only the
-        columns that the document mentions. Also raises the errors of the lookup.
+        Raises TooManyColumns if the looked-up columns of all tables exceed LOOKED_UP_MAX; this table then has
+        only the columns that the document mentions. Also raises the errors of the lookup.
         """
         if dataset not in self._schemas:
             with long_scripts.let_go():
@@ -124,7 +124,7 @@ class TableSchemas:
         return list(dict.fromkeys(field.name.partition("/")[0] for field in schema.fields))
 
     def types(self, dataset: Dataset) -> dict[str, str]:
-        """Return the known types of the fields of a table, by field name, or {} if none is known."""
+        """Return the types of the fields known so far, without a lookup, by field name, "" if unknown."""
         schema = self._schemas.get(dataset)
         return {field.name: field.type for field in schema.fields} if schema else {}
 
@@ -135,7 +135,7 @@ class TableSchemas:
         return self._columns[dataset]
 
     def nested_column(self, column: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
-        """Return the field at a path inside a column, or the whole column if the field is unknown."""
+        """Return the field at a path inside a column, else the deepest known one, or the whole column."""
         for number, step in enumerate(path):
             column = column.parts.get(ELEMENT, column)
             names = {name.lower(): name for name in column.parts}
@@ -164,7 +164,7 @@ class TableSchemas:
         return name if self.naming.facts.has_exact_quotes else name.lower()
 
     def _declared_names(self, name: str) -> tuple[str, str]:
-        """Return the completed name and the dataset name of a table in the schema; a path is unchanged."""
+        """Return the folded full name and the dataset name of a table in the schema; a path names itself."""
         folded = self.naming.facts.fold(name)
         if "/" in name:
             return folded, name
@@ -198,7 +198,10 @@ class TableSchemas:
         return self._field_spelling[dataset]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
-        """Build the columns of a table's schema. If it is not declared, other names are columns, too."""
+        """Build the columns of a table's schema. If it is not declared, other names are columns, too.
+
+        Fields of the catalogue count as complete, as for `SELECT *`, but not as ordered.
+        """
 
         def fallback(name: str) -> ColumnProvenance | None:
             return _plain_column(DatasetField(dataset, name))

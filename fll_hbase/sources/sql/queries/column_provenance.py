@@ -22,7 +22,7 @@ ELEMENT = "[]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnProvenance:
-    """Provenance of one column; a column without fields is generated.
+    """Provenance of one column; a column without fields is generated, unless it is `unknown`.
 
     `text` is the expression that computes it, empty for a column of a table. `steps` are the computed columns
     to which the expression refers. `parts` are the fields of a struct, or ELEMENT of a list. `origin` is the
@@ -136,7 +136,7 @@ class QueryResult:
 def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependencies:
     """Merge dependencies of a query's parts: all fields and datasets, and distinct clauses in order.
 
-    The result has at most CLAUSES_MAX clauses.
+    The result has at most CLAUSES_MAX clauses. Raises TooManyColumns.
     """
     parts = [part for part in dependencies if part.indirect or part.clauses or part.reads]
     if len(parts) == 1:
@@ -155,7 +155,8 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
 
     The result has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX.
     It is `unknown` if any of them is, has `parts` only if all have the same parts, and has no `origin`. A
-    single column is returned unchanged. Without any column, the result is a generated column.
+    single column is returned unchanged. Without any column, the result is a generated column. Raises
+    TooManyColumns.
     """
     alternatives = list(columns)
     if len(alternatives) == 1:
@@ -176,7 +177,7 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
 
 
 def merge_parts(parts: Sequence[Mapping[str, ColumnProvenance]]) -> Mapping[str, ColumnProvenance]:
-    """Return the parts of structs or lists if all have the same parts, else {}."""
+    """Merge the parts of structs or lists by name, if all have the same names in the same order, else {}."""
     first = parts[0] if parts else {}
     if not first or any(tuple(others) != tuple(first) for others in parts):
         return {}

@@ -337,7 +337,7 @@ def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProv
 
 
 def field_column(resolver: Resolver, value: exp.Expr) -> ColumnProvenance:
-    """Return the provenance of an expression that is not an item of a list in the script."""
+    """Return the provenance, without row dependencies, of an expression that is not an item of a list."""
     path = column_path(value)
     if path:
         return resolver.column(path).with_text(".".join(path))
@@ -420,7 +420,7 @@ def _built_fields(resolver: Resolver, struct: exp.Expr) -> Iterator[tuple[str, C
 def _cast_fields(
     type_: exp.DataType, fields: Mapping[str, ColumnProvenance]
 ) -> Mapping[str, ColumnProvenance]:
-    """Return fields, by position, under the names in the type to which they are cast."""
+    """Return fields, by position, under the names in the type of a cast, or {} if the numbers differ."""
     names = [part.name for part in type_.expressions if isinstance(part, exp.ColumnDef)]
     return dict(zip(names, fields.values(), strict=True)) if len(names) == len(fields) else {}
 
@@ -465,7 +465,7 @@ def _with_indirect(
 
 
 def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
-    """Yield the operands of an expression in written order; `windows` are the query's named windows."""
+    """Yield the operands of an expression with their kinds; `windows` are the query's named windows."""
     special = _SPECIAL.get(type(node))
     if special is not None:
         yield from special(node, kind)

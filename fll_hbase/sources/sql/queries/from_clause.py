@@ -130,7 +130,7 @@ def _pivot_joined(resolver: Resolver, node: exp.Expr, first: int) -> None:
 
 
 def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
-    """Add the elements of ClickHouse's ARRAY JOIN under its alias, or else under the array's name."""
+    """Add the elements of ClickHouse's ARRAY JOIN under their alias; others keep the array's name."""
     select_list = SelectList(resolver)
     arrays = [(item, select_list.resolve(item)) for item in (node.this, *node.expressions)]
     items = tuple((item.alias, column) for item, column in arrays if isinstance(item, exp.Alias))
@@ -196,7 +196,7 @@ def _common_columns(resolver: Resolver, start: int) -> list[str]:
 
 
 def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve one item. Only lateral items see the items before them."""
+    """Resolve one item. Queries see the items before them only if lateral; VALUES and functions always do."""
     scope = resolver.scope
     apart = resolver.in_scope(Scope(scope.queries, parent=scope.parent))
     match node:
@@ -306,7 +306,7 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
 
 
 def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a function: by columns if it contains or names a query, else by its arguments."""
+    """Resolve a function: by the columns of a query that it contains or names, else by its arguments."""
     apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
     function = _function(node) if isinstance(node.this, exp.Expr) else None
     if (called := resolver.call(function)) is not None:
@@ -344,7 +344,7 @@ def _predicted_columns(given: ColumnSet) -> ColumnSet:
 
 
 def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | None:
-    """Return the query that RESULT_SCAN names, or that Trino's `catalog.system.query` contains as a text."""
+    """Return the query of RESULT_SCAN(LAST_QUERY_ID()) or Trino's `catalog.system.query('…')`, or None."""
     if function.name.lower() == "result_scan" and isinstance(function, exp.Anonymous):
         is_last = [part.name.lower() for part in function.find_all(exp.Anonymous)][1:] == ["last_query_id"]
         return script.selected if is_last else None

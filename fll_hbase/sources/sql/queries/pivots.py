@@ -28,7 +28,7 @@ UNLISTED = "PIVOT: the columns that it makes are unknown and left out"
 
 
 def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> TableSource:
-    """Return a table after a PIVOT or UNPIVOT, under its alias and renamed columns."""
+    """Return a table after a PIVOT or UNPIVOT, with its new names; add only row dependencies to the scope."""
     scope = resolver.scope
     inner = resolver.in_scope(Scope(scope.queries, parent=scope.parent, sources=[source]))
     apply = _unpivot if node.args.get("unpivot") else _pivot
@@ -101,7 +101,10 @@ def _unpivot_statement(columns: ColumnSet, node: exp.Expr) -> ColumnSet:
 
 
 def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return a column per pivot value, grouped by all columns that PIVOT does not use; warn if unlisted."""
+    """Return the columns that PIVOT does not use, by which it groups, then one per value and aggregate.
+
+    Warns if the values are not listed; the columns made from them are then only found by name.
+    """
     fields = _fields(node)
     values = [field.this for field in fields]
     # Otherwise they are ANY, or the result of a query.

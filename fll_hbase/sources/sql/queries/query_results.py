@@ -66,7 +66,10 @@ def statement_scope(resolver: Resolver, node: exp.Expr) -> Resolver:
 
 
 def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, QueryResult]:
-    """Return the common table expressions that a node sees, including its own and the enclosing ones."""
+    """Return the common table expressions that a node sees, including its own and the enclosing ones.
+
+    Its own are read here, including statements that write.
+    """
     scope = resolver.scope
     queries = dict(scope.queries)
     with_ = node.args.get("with_")
@@ -119,7 +122,7 @@ def _inputs(result: QueryResult) -> tuple[object, frozenset[IndirectInput]]:
 
 
 def _rename(resolver: Resolver, result: QueryResult, node: exp.Expr) -> QueryResult:
-    """Return a result with the column names of the alias `node`, by position; warn if that is unknown."""
+    """Return a result with column names from the alias `node`, by position; warn if the order is unknown."""
     columns = from_clause.rename_columns(resolver.script, result.columns, node.alias_column_names)
     return QueryResult(columns, result.dependencies)
 

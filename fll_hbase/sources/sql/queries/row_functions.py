@@ -23,6 +23,7 @@ ROW_GENERATORS = _ROW_FUNCTIONS | {
 _ONE_ROW = {"json_tuple", "parse_url_tuple", "json_to_record", "jsonb_to_record"}
 """Functions that return one row of several columns."""
 CALLS = (*EXPLODE, exp.ExplodingGenerateSeries, exp.Anonymous)
+"""Calls that may return rows; Anonymous is any function that the library does not know."""
 
 
 def makes_rows(node: exp.Expr) -> bool:

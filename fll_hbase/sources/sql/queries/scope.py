@@ -52,8 +52,9 @@ class Scope:
 
     `queries` are common table expressions, by lower-case name. `join_keys` are columns of USING and NATURAL
     JOIN, which both sides share, and `aliases` the columns selected so far, both by lower-case name. `later`
-    are aliases that may be used before they are selected. `inferred` are names attributed to the only table
-    with unknown columns. With `has_hierarchy`, the query has CONNECT BY.
+    are aliases that may be used before they are selected. `windows` are named windows, by lower-case name.
+    `inferred` are names attributed to the only table with unknown columns. With `has_hierarchy`, the query
+    has CONNECT BY.
     """
 
     queries: Mapping[str, QueryResult]
@@ -92,7 +93,7 @@ class Scope:
         self.add_qualified(source)
 
     def add_qualified(self, source: TableSource) -> None:
-        """Index a table by the last part of its name, so that only qualified names find its columns."""
+        """Let qualified names find the columns of a table; unqualified names find them only after `add`."""
         self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
 
     def alias(self, name: str) -> ColumnProvenance | None:
@@ -184,7 +185,10 @@ class Resolver:
         return result
 
     def call(self, node: exp.Expr | None) -> QueryResult | None:
-        """Return the result of a call to a function of the script, or None for anything else."""
+        """Return the result of a call to a function of the script, or None for anything else.
+
+        Without a readable query, or beyond the limits of calls, its columns are unknown, with a warning.
+        """
         script = self.script
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         function = script.script.functions.get(name)
@@ -272,7 +276,10 @@ class Resolver:
     def _inferred(
         self, scope: Scope, name: str, alias: ColumnProvenance | None
     ) -> ColumnProvenance | str | None:
-        """Return the column of the only table with unknown columns, else the alias, or a text if unclear."""
+        """Return a variable, else the column of the only table with unknown columns, or else the alias.
+
+        Return a text if that is unclear. Before unknown columns, an alias may take precedence.
+        """
         candidates = scope.open_sources()
         if name.lower() in self.script.variables:
             return self.script.variables[name.lower()]

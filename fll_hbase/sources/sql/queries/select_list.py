@@ -124,7 +124,7 @@ class SelectList:
         return inputs.to_column(self._text(nodes[0], first.extent, "VALUES"))
 
     def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
-        """Return `count` columns of a generator.
+        """Return `count` columns of a generator, but at least two, the position first, for WITH_POSITION.
 
         `stack` gives each column its own arguments, other functions give each column all arguments.
         If the elements are structs, each column is a field, or a single column has all fields.

@@ -64,7 +64,7 @@ def _schedule(tokens: Tokens) -> Tokens:
 
 
 def _data_clause(tokens: Tokens) -> Tokens:
-    """Return a materialized view without WITH [NO] DATA, which says whether it is filled at once."""
+    """Return a CREATE without WITH [NO] DATA at its end, which says whether it is filled at once."""
     words = [word_at(tokens, number) for number in range(max(0, len(tokens) - 3), len(tokens))]
     if word_at(tokens, 0) != "CREATE" or words[-1:] != ["DATA"] or "WITH" not in words:
         return tokens

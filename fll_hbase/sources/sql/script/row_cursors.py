@@ -35,7 +35,7 @@ class RowTokens:
 
 
 def read_loop(head: Tokens) -> RowTokens | None:
-    """Return the record of `FOR r IN query LOOP`, or None for a loop of numbers."""
+    """Return the record of `FOR r IN query LOOP`, or None for any other head, such as a loop of numbers."""
     if word_at(head, 0) != "FOR" or len(head) < 4 or word_at(head, 2) not in ("IN", "AS"):
         return None
     return _rows_of(head[1].text.lower(), (), head[3:-1])

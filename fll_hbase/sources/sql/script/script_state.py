@@ -71,8 +71,8 @@ class ScriptState:
 
     Counts:
 
-    - `call_depth` counts the procedures being read, `calls` the functions read so far.
-    - `retained` counts the columns of all writes.
+    - `call_depth` counts the procedures and functions being read, `calls` the functions read so far.
+    - `retained` counts the columns of all writes, each with the weight of its inputs.
     - `view_columns` counts the columns of temporary tables and views, and of records.
 
     Statements:
@@ -135,7 +135,10 @@ class ScriptState:
         self._warnings.append(FieldError("sql", detail))
 
     def write(self, write: TableWrite) -> None:
-        """Add a write without invalid names; a write into a temporary table only extends its columns."""
+        """Add a write with the columns that its table computes, and leave out invalid names with warnings.
+
+        A write into a temporary table is not added, but merged into its columns. Raises TooManyColumns.
+        """
         if write.fields and write.target in self.computed:
             write = replace(write, fields=[*write.fields, *self.computed[write.target][1](write)])
         # Count the columns before examining their inputs.
@@ -223,7 +226,7 @@ class ScriptState:
         return parts
 
     def dataset(self, table: exp.Expr) -> Dataset:
-        """Return the dataset of a table and note its aliases; warn if its full name is unknown."""
+        """Return the dataset of a table and note its aliases; warn of a variable or an incomplete name."""
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
         if any(mark in name for mark in _CLIENT_VARIABLES):
@@ -240,7 +243,7 @@ class ScriptState:
         return dataset
 
     def fold_columns(self, tree: exp.Expr) -> None:
-        """Fold the names of columns in a tree as the engine does; tables are folded when resolved."""
+        """Fold the names of columns in a tree, in place; names of tables are folded when resolved."""
         naming = self.tables.naming
         for identifier in tree.find_all(exp.Identifier) if naming.facts.folds_columns else ():
             if not isinstance(identifier.parent, exp.Table):
@@ -248,14 +251,14 @@ class ScriptState:
 
 
 def _derived(columns: Iterable[ColumnProvenance]) -> int:
-    """Count columns that a statement makes, and return their number. Raises TooManyColumns."""
+    """Count columns, each with the weight of its inputs, and return the count. Raises TooManyColumns."""
     count = sum(1 + column.inputs_weight for column in columns)
     derived_columns.derive(count)
     return count
 
 
 def temporary_mark(identifier: exp.Expr) -> str:
-    """Return `#` or `##` for a temporary table of T-SQL, which the parser keeps as a flag; "" for others."""
+    """Return the `#` or `##` that the parser removed from a temporary table's name, "" for other names."""
     if identifier.name.startswith("#"):
         return ""
     return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
@@ -277,7 +280,7 @@ def _can_complete(table: exp.Expr) -> bool:
 
 
 def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | None:
-    """Return a write without fields with invalid names, or None if a dataset or source field has one.
+    """Return a write without fields with invalid names, or None if a dataset or source field has one; warn.
 
     SQL can quote anything: names may be empty or longer than a key allows.
     """

@@ -84,6 +84,7 @@ class SourceText:
         """Return the text of the innermost item or clause of a kind around an extent, or "" if there is none.
 
         `extent` contains the offsets of the first and last character. The alias at `alias_start` is left out.
+        Literals become `?` unless kept, and the text is cut to TEXT_CHARS_MAX characters.
         """
         span = self._innermost(kind, *extent)
         if span is None:
@@ -219,7 +220,8 @@ def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> 
     """Return an expression as the SQL library writes it, without comments, literals as `?` unless kept.
 
     This is for expressions that `SourceText.extract` cannot find, such as a part of an item. The text is cut
-    to TEXT_CHARS_MAX characters. An expression that is nested too deeply becomes an ellipsis.
+    to TEXT_CHARS_MAX characters. An expression that is nested too deeply becomes an ellipsis. A literal by
+    itself, if kept, is neither quoted nor cut.
     """
     if isinstance(node, exp.Literal):
         return node.name if keep_literals else "?"
@@ -243,10 +245,11 @@ def sql_literals(sql: str) -> tuple[str, ...]:
 
 
 def sql_row_words(sql: str) -> Counter[str]:
-    """Return how often SQL of any dialect has each kind of outer join, and EXCEPT and INTERSECT.
+    """Return how often SQL of any dialect has EXCEPT, INTERSECT, and words such as LEFT or SEMI before JOIN.
 
     They decide which rows a query has, and lineage has the same fields for each of them. Joins whose sides
-    differ count by the last part of the name of the joined table. SQL without valid tokens has none.
+    differ also count as `JOIN name`, with the last part of the joined table's name in lower case. SQL without
+    valid tokens has none.
     """
     try:
         tokens = Dialect.get_or_raise("").tokenize(sql)
@@ -265,7 +268,7 @@ def sql_row_words(sql: str) -> Counter[str]:
 
 
 def _last_part(tokens: Sequence[Token]) -> str:
-    """Return the last part of the name with which tokens begin, in lower case, or "" without a name."""
+    """Return the last part of the name with which tokens begin, in lower case, or "" without tokens."""
     parts = [token for token in tokens if token.text not in _QUOTES]
     last = 1
     while last + 1 < len(parts) and parts[last].token_type is _T.DOT:

@@ -128,7 +128,7 @@ class _Splitter:
         ]
 
     def parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
-        """Return the parts up to token `stop`, or only until at most `blocks` blocks are open."""
+        """Return the parts up to token `stop`, or only until exactly `blocks` blocks are open."""
         parts: list[ScriptPart] = []
         while self._position < stop and self._blocks != blocks:
             part = self._part(stop)
@@ -177,7 +177,7 @@ class _Splitter:
         return self._position
 
     def _statement(self, start: int, stop: int) -> ScriptPart | None:
-        """Read a statement and note the variables it declares; return None if it writes nothing."""
+        """Read a statement and note the variables it declares; return None if it has no lineage, as PRINT."""
         end = self._statement_end(start, stop)
         self._position = row_cursors.handler_block(self._tokens, start, end)
         tokens = tuple(self._tokens[start:end])
@@ -208,7 +208,7 @@ class _Splitter:
         )
 
     def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
-        """Return the SQL text that DO, EXEC or EXECUTE [IMMEDIATE] runs, or None if it is not a constant."""
+        """Return the constant text that DO, EXEC or EXECUTE [IMMEDIATE] runs, None for other statements."""
         words = [word_at(tokens, number) for number in range(min(4, len(tokens)))]
         is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
         is_exec = self._ends_by_word and words[0] in ("EXEC", "EXECUTE") and _is_constant_text(tokens)
@@ -253,7 +253,7 @@ class _Splitter:
         return start
 
     def _routine_kind(self, start: int) -> int:
-        """Return the position of PROCEDURE, FUNCTION or TRIGGER in a CREATE or ALTER at `start`, else -1."""
+        """Return the position of a word of _ROUTINES in a CREATE or ALTER at `start`, or -1 for others."""
         if self._word(start) not in ("CREATE", "ALTER"):
             return -1
         number = start + 1
@@ -262,7 +262,7 @@ class _Splitter:
         return number if self._word(number) in _ROUTINES else -1
 
     def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | FunctionTokens | None:
-        """Read a routine with its body and move past it; return None for a trigger."""
+        """Read a routine and move past it; return None for a trigger, or a function that reads no table."""
         name, parameters = self._name(kind + 1), self._parameters(kind)
         outer, self.variables = self.variables, {*parameters}
         if self._ends_by_word:
@@ -324,7 +324,7 @@ class _Splitter:
         return [], text, language
 
     def _returned(self, kind: int) -> tuple[Token, ...]:
-        """Return the query or value after a function's only RETURN, or after AS; () if there is none."""
+        """Return the query or `SELECT value` after a function's only RETURN or its AS, () if unclear."""
         words = [self._word(number) for number in range(kind, self._position)]
         starts = [number + 1 for number, word in enumerate(words) if word == "RETURN"]
         if (

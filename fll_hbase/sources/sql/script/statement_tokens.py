@@ -17,7 +17,7 @@ _QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HERED
 
 
 def word_at(tokens: Sequence[Token], number: int) -> str:
-    """Return an unquoted word in upper case, or "" for any other token and beyond the end."""
+    """Return a token's text in upper case; "" for quoted names, texts and numbers, and outside the tokens."""
     if not 0 <= number < len(tokens) or tokens[number].token_type in _QUOTED:
         return ""
     return tokens[number].text.upper()
@@ -41,7 +41,7 @@ def keyword(kind: TokenType, origin: Token) -> Token:
 
 
 def outer_positions(tokens: Tokens) -> list[int]:
-    """Return the positions of tokens outside brackets and CASE, including the outermost brackets and CASE."""
+    """Return the positions of tokens outside parentheses and CASE … END, including the outermost of these."""
     positions, depth = [], 0
     for number, token in enumerate(tokens):
         depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)
@@ -52,7 +52,7 @@ def outer_positions(tokens: Tokens) -> list[int]:
 
 
 def closing_position(tokens: Tokens, start: int) -> int:
-    """Return the position of the bracket that closes the bracket at `start`, or `start` without a pair."""
+    """Return the position of the `)` that closes the `(` at `start`, or `start` if there is no such pair."""
     if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
         return start
     depth = 0

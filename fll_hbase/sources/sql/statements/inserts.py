@@ -39,7 +39,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
-    """Read INSERT with its ON CONFLICT; warn if its source is not a query."""
+    """Read INSERT with its ON CONFLICT and RETURNING; only warn if it has no query or VALUES."""
     resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _insert_target(script, node)
@@ -262,7 +262,7 @@ def _create(
     is_temporary: bool,
     is_view: bool = False,
 ) -> None:
-    """Create a dataset, unless it is temporary, and a view for later statements."""
+    """Write a dataset that is not temporary, keep a view or temporary table, and declare known columns."""
     columns = result.columns
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
@@ -291,7 +291,10 @@ def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
 
 
 def _declare(resolver: Resolver, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
-    """Declare the columns that a CREATE TABLE lists or copies with LIKE; partition columns come last."""
+    """Declare the columns that a CREATE or COPY lists or copies with LIKE; partition columns come last.
+
+    Also declares computed columns, and keeps a temporary table or view.
+    """
     script = resolver.script
     dialect = script.script.dialect
     fields = [
@@ -314,7 +317,7 @@ def _declare(resolver: Resolver, node: exp.Expr, dataset: Dataset, *, is_tempora
 
 
 def _keep_temporary(script: ScriptState, dataset: Dataset, rows: QueryResult) -> None:
-    """Keep the rows of a temporary view or table; Spark puts global ones into the database global_temp."""
+    """Keep the rows of a temporary view or table, also under Spark's database `global_temp`."""
     script.temporary.add(dataset)
     script.views[dataset] = script.views[script.tables.dataset(f"global_temp.{dataset.name}")] = rows
 

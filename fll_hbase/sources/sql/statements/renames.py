@@ -25,7 +25,7 @@ _MOVE = re.compile(
 
 
 def alter(resolver: Resolver, node: exp.Expr) -> None:
-    """Read ALTER: write for actions that rename or swap a table or rename a column, and ignore others."""
+    """Read ALTER as writes for renamed or swapped tables, replaced partitions and renamed columns only."""
     script = resolver.script
     for action in node.args.get("actions") or ():
         if isinstance(action, exp.AlterRename):
@@ -62,7 +62,10 @@ def _move(script: ScriptState, source: exp.Expr, target: exp.Expr) -> None:
 
 
 def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
-    """Read SQL Server's procedure that renames a table, or a column if it has a third argument."""
+    """Read SQL Server's procedure that renames a table or, with COLUMN as third argument, `table.column`.
+
+    Any other third argument, such as OBJECT, and a column without its table are ignored.
+    """
     old, new, *kind = (argument.name for argument in node.expressions)
     script, parts = resolver.script, old.split(".")
     if not kind:
@@ -72,7 +75,7 @@ def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
-    """Read a table's new name: rename a view or temporary table, or copy the columns of any other table."""
+    """Move a view or temporary table to its new name; write the columns of all but temporary tables there."""
     if not new.args.get("db"):
         # A new name without a schema stays in the schema of the table.
         new = exp.Table(this=new.this, db=old.args.get("db"), catalog=old.args.get("catalog"))
@@ -90,7 +93,7 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
 def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr, verb: str = "SWAP") -> None:
     """Add two writes for an exchange of tables, which exchange their columns and declarations.
 
-    Temporary tables, which are not datasets, exchange their columns.
+    Two temporary tables, which are not datasets, only exchange their columns.
     """
     left, right = script.dataset(first), script.dataset(second)
     if left in script.temporary and right in script.temporary:
@@ -117,7 +120,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
 
 
 def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) -> None:
-    """Add a write of a column from itself under its new name, and declare it; warn if the table lacks it."""
+    """Add a write of a column into its new name, and rename it if declared; only warn if it is absent."""
     columns = script.tables.columns(dataset)
     column = columns.lookup(old)
     declared = script.tables.declared_columns(dataset)

@@ -17,7 +17,8 @@ from fll_hbase.sources.sql.statements.write_target import Target, map_to_target
 def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
     """Read the RETURNING of a statement. With INTO, its rows go to another table or a variable.
 
-    The scope of `resolver` contains the tables of the statement, and `write` is its write.
+    The scope of `resolver` contains the tables of the statement, and `write` is its write. Sets
+    `script.returned`, without columns if there is no INTO and no query around the statement.
     """
     script, clause = resolver.script, node.args.get("returning")
     script.returned = QueryResult(ColumnSet(()), write.dependencies)

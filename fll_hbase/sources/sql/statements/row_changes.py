@@ -26,7 +26,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def update(resolver: Resolver, node: exp.Expr) -> None:
-    """Read UPDATE as a write of the columns that it sets."""
+    """Read UPDATE as a write, for each changed table, of the columns that it sets."""
     resolver = statement_scope(resolver, node)
     tables = _tables_of_queries(resolver, node)
     target = _update_target(resolver, node, tables)
@@ -134,7 +134,7 @@ def _dataset(resolver: Resolver, table: exp.Expr, tables: Mapping[str, exp.Expr 
 def _delete_targets(
     resolver: Resolver, node: exp.Expr, queries: Mapping[str, exp.Expr | None]
 ) -> list[Dataset]:
-    """Add the tables of a DELETE to the scope; names before FROM say which of them are targets."""
+    """Add the tables of a DELETE to the scope; return its targets, named before FROM or else after it."""
     names: list[exp.Expr] = node.args.get("tables") or []
     if not isinstance(node.this, exp.Expr):
         from_clause.add_source(resolver, names[0])
@@ -203,7 +203,7 @@ def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iter
     """Yield every column of the target with the source column of its name, for `UPDATE *`.
 
     Columns missing on either side are left out with a warning. If the target's columns are unknown, the
-    source's columns are used.
+    source's columns are used, or none, with a warning, if these are unknown, too.
     """
     script = resolver.script
     names = script.tables.declared_columns(target)

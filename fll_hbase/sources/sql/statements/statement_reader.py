@@ -42,7 +42,8 @@ def read_statements(script: ScriptState) -> None:
     """Read every statement of a script in order; a procedure is read where the script first calls it.
 
     A statement that cannot be read is left out with a warning, and has no writes. A procedure that the script
-    never calls is read at the end, since its text is all that a client can send.
+    never calls is read at the end, since its text is all that a client can send. Raises TooManyColumns and
+    the errors of `deadline.check`.
     """
     called: set[str] = set()
     for number, item in _numbered(script.script.statements):
@@ -136,7 +137,10 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 
 
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
-    """Read a statement, or warn and drop its writes if its tree lacks a part or is too deep."""
+    """Read a statement, or warn and drop its writes if its tree lacks a part, or its target is unknown.
+
+    Raises TooManyColumns with the label.
+    """
     start, retained, view_columns = len(script.writes), script.retained, script.view_columns
     script.begin(statement)
     if statement.caution:
@@ -191,7 +195,10 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
 
 
 def _read_command(resolver: Resolver, node: exp.Command) -> bool:
-    """Read a command that moves rows or writes nothing; return False for other commands."""
+    """Read a command that moves rows or writes nothing; return False for other commands.
+
+    Raises UnknownTarget if it assigns the value of a query to a variable.
+    """
     if _ASSIGNED_QUERY.match(f"{node.name} {node.text('expression')}"):
         raise UnknownTarget("the assigned value is unknown")
     word = node.name.upper().split(" ")[0]

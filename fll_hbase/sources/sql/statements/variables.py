@@ -49,7 +49,10 @@ def set_variables(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
-    """Read `SELECT @a = x, @b = y FROM t`; return False for a query that sets no variable."""
+    """Read `SELECT @a = x, @b = y FROM t`, whose items it replaces by their values with an alias.
+
+    Return False for a query that sets no variable.
+    """
     items = node.expressions if isinstance(node, exp.Select) else []
     names = [
         variable_name(item.this)
@@ -71,7 +74,8 @@ def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
 def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult) -> None:
     """Give variables the columns of a query, by position, with the influences on its rows.
 
-    A single variable may also be a record with all columns.
+    A single variable also becomes a record with all columns. If there are several, its own value is unknown.
+    Columns without a known order do not change variables. Empty names are skipped.
     """
     names = list(names)
     values = as_values(result)

@@ -21,6 +21,7 @@ class Target:
     """Table that a statement writes, with its listed columns, in order, and its partition columns.
 
     `static` partitions have a value in the statement; `dynamic` partitions get the last columns of the query.
+    With `by_name`, each column goes into the field of its name.
     """
 
     dataset: Dataset
@@ -47,7 +48,10 @@ def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -
 
 
 def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return the fields written, by position or by name, or None with a warning if these are unknown."""
+    """Return the fields written, by position or by name, or None with a warning if these are unknown.
+
+    If the numbers of columns differ, the shorter side counts, with a warning.
+    """
     name = target.dataset.name
     names = None if target.by_name else _column_names(script, target)
     if names is None:
@@ -63,7 +67,7 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
 
 
 def mark_defaults(script: ScriptState, source: exp.Expr) -> None:
-    """Replace each DEFAULT in an INSERT's rows with a constant, unless a table of it has such a column."""
+    """Replace each DEFAULT in an INSERT's rows with a constant, unless a table in it has such a column."""
     rows = source.expressions if isinstance(source, exp.Values) else [source]
     values = [
         value
@@ -134,7 +138,10 @@ def assigned_field(name: exp.Expr, alias: str) -> str:
 
 
 def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return fields named as in the query, or None with a warning if that contradicts the known target."""
+    """Return fields named as in the query, or None if that contradicts the known target or none is known.
+
+    Warns unless the target is `by_name`. Columns without a name are left out if the target is known.
+    """
     items = list(columns.items)
     if not target.by_name:
         schema = script.tables.schema(target.dataset)

@@ -103,7 +103,7 @@ class _OperationBuilder:
 
 
 def _resolved_fields(write: TableWrite) -> list[NamedColumn]:
-    """Return each written field once; a field without any resolved input must not look generated."""
+    """Return each written field once; leave out unknown ones without direct inputs, which look generated."""
     by_name: dict[str, list[ColumnProvenance]] = {}
     for name, column in write.fields or ():
         if column.direct or not column.unknown:

@@ -51,8 +51,9 @@ class Auditor(Protocol):
 def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
     """Audit the whole table. With `repair`, repair what can be repaired, audit again, and move former rows.
 
-    Former rows are rows of an earlier release; moved ones count as written again. Deletes nothing. Safe while
-    writers are running. Raises StoreUnavailable.
+    Former rows are rows of an earlier release; moved ones count as written again. They move only in a table
+    with the mark of complete calendars, which is put if no error is left. Deletes nothing. Safe while writers
+    are running. Raises StoreUnavailable, and CorruptRow if the content of a run to move is unreadable.
     """
     first = last = auditor.audit()
     done = refused = 0

@@ -54,7 +54,7 @@ class AuditReport:
         return texts
 
     def left(self) -> list[Finding]:
-        """Return the first EXAMPLES findings that a repair should have removed."""
+        """Return the first EXAMPLES examples of errors and unfinished runs, repairable or not."""
         left = (
             example for example in self.examples if example.kind.is_error or example.kind is Kind.UNFINISHED
         )

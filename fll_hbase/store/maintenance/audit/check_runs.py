@@ -128,7 +128,7 @@ class RunRowChecker:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
     def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
-        """Return the facts of a row with one valid document and its commit record, or None for other rows."""
+        """Return the facts of a row with one valid document of a cached program and its commit, else None."""
         # Nearly all rows have this form, and this check avoids decoding them.
         if len(row) != 2:
             return None

@@ -83,7 +83,8 @@ _NOTES = frozenset(
 class Repair(NamedTuple):
     """A row to write again: a run to re-commit, a content to put, aliases to put at their other datasets.
 
-    Days of a calendar get new tokens. The row is empty if there is no repair.
+    Days of a calendar get new tokens, and tags of a field are put into the index. The row is empty if there
+    is no repair.
     """
 
     row: bytes = b""
@@ -107,7 +108,7 @@ class Finding(NamedTuple):
 
 
 def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
-    """Return one finding for all `columns` of a row that this release does not know, or an empty list."""
+    """Return one finding that names the given columns, all unknown to this release; [] without columns."""
     names = ", ".join(column.decode(errors="backslashreplace") for column in sorted(columns))
     return [Finding(Kind.UNKNOWN_COLUMN, key, names)] if columns else []
 
