@@ -44,7 +44,7 @@ class Presence:
 
 
 class LongRequests:
-    """Processor time beyond LONG_SECONDS that each client's requests took in one lane; it decays."""
+    """Decaying processor time beyond LONG_SECONDS that each client's requests took in one lane."""
 
     def __init__(self) -> None:
         self._clients: LRUCache[Client, tuple[float, float]] = LRUCache(KNOWN_MAX)

@@ -21,7 +21,7 @@ _SEGMENTS = {
 
 
 def namespace_of(key: bytes) -> str | None:
-    """Return the namespace of a key; None for row kinds without one, and for a key that ends before it.
+    """Return the namespace of a key, or None for row kinds without one and for a key that ends before it.
 
     Raises CorruptRow if the namespace is not an escaped name.
     """

@@ -44,8 +44,8 @@ def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) 
 def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
     """Return the operations that lead into a destination field, Writes included, each after its origins.
 
-    Indirect inputs of transforms are followed, too, but not those of Writes. The result is empty if no Write
-    writes the field.
+    Indirect inputs of transforms are followed, but not indirect inputs of Writes. The result is empty if
+    no Write writes the field.
     """
     steps = Steps(operations, indirect=True)
     writes = [(write.name, origin) for write, origin in steps.writes_of(target)]

@@ -273,7 +273,7 @@ def _possibly_written(
 ) -> int:
     """Return how many fields of the policy itself an older run may have written without reporting them.
 
-    Looks at the first DATASETS_MAX of these fields. A limit that is reached is added to `truncated_by`.
+    Looks at the first DATASETS_MAX fields. A limit that is reached is added to `truncated_by`.
     """
     policy, count = report.policy, 0
     subjects = [

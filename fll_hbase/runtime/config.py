@@ -25,7 +25,7 @@ SERVER_SCHEMES = ("http://", "https://")
 class Settings:
     """All settings with their defaults; docs/reference/configuration.md describes each.
 
-    Sizes are in bytes, times in the unit that a name ends with. A name with `_max` is an upper limit.
+    Sizes are in bytes, and times have the unit that a name ends with. A name with `_max` is an upper limit.
     """
 
     store: str = "sqlite:///data/field_level_lineage.db"

@@ -81,7 +81,7 @@ class ErrorList:
         return self.count
 
     def __iter__(self) -> Iterator[FieldError]:
-        """Yield all errors up to 1,001; of more errors, the first 1,000 and one that counts the others."""
+        """Yield all errors up to 1,001. Of more errors, yield 1,000 and one that counts the others."""
         if self.count == len(self._listed):
             yield from self._listed
             return

@@ -14,7 +14,7 @@ def escape_control(text: str) -> str:
 
 
 def escape_control_json(text: str) -> str:
-    """Escape the same characters in JSON without changing its value; it must be compact, on one line."""
+    """Escape the same characters in compact JSON of one line, without changing its value."""
     if text.isprintable():
         return text
     return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)

@@ -72,7 +72,7 @@ def is_read_only(url: str) -> bool:
 
 
 def is_readable_by_others(url: str) -> bool:
-    """Return whether others than its owner may read a SQLite URL's file, which must exist; else False."""
+    """Return whether others than its owner may read the existing file of a SQLite URL."""
     if not url.startswith(SQLITE) or is_in_memory(url):
         return False
     return bool(os.stat(url.removeprefix(SQLITE)).st_mode & (stat.S_IRGRP | stat.S_IROTH))

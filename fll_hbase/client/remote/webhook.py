@@ -51,7 +51,7 @@ class Webhook:
         self._session = requests.Session()
 
     def send(self, event: Json) -> None:
-        """Deliver one CloudEvent; after a fault that may pass, it is repeated as `retry` of this object says.
+        """Deliver one CloudEvent, repeating it after a fault that may pass as `retry` of this object says.
 
         Raises NotDelivered if it is not delivered, at once for a redirect and for most statuses below 500.
         """

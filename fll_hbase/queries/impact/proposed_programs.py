@@ -122,7 +122,7 @@ def _within(document: str, path: str) -> str:
 
 
 def _projects(document: Mapping[str, Any], namespace: str) -> Iterator[tuple[tuple[str, str], set[str]]]:
-    """Yield the project of a readable document of dbt with the ids of models, seeds, snapshots; else none."""
+    """Yield the project of a readable document of dbt with the ids of models, seeds and snapshots, if any."""
     manifest = document.get("manifest")
     if isinstance(manifest, dict):
         nodes = manifest.get("nodes")

@@ -116,7 +116,7 @@ class _Run:
         return path_dataset(path, self._namespace) if path else None
 
     def _column(self, row: Part, end: str, dataset: Dataset | None) -> str:
-        """Return the column of an end of a row, "" if the row has none; one without a dataset is an error."""
+        """Return the column of an end of a row, or "". A column without a dataset is an error."""
         name = f"{end}_column_name"
         column = text(row, name, bytes_max=NAME_BYTES_MAX)
         if column and dataset is None:

@@ -173,7 +173,7 @@ class _MessageCollector:
         return DatasetField(given.dataset, self._fields_of(given.dataset).find(given.name))
 
     def _fields_of(self, dataset: Dataset) -> FieldNames:
-        """Return the known fields of a dataset, looked up once; none beyond LOOKED_UP_MAX datasets."""
+        """Return the known fields of a dataset, looked up once, or none beyond LOOKED_UP_MAX datasets."""
         if dataset not in self.field_names:
             is_looked_up = len(self.field_names) < LOOKED_UP_MAX
             self.field_names[dataset] = FieldNames((self.columns(dataset) if is_looked_up else None) or ())
@@ -205,7 +205,7 @@ class _MessageCollector:
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
-        """Keep the metadata of a describing aspect unless it has errors; always return DESCRIBED."""
+        """Keep the metadata of a describing aspect unless it has errors, and return DESCRIBED."""
         errors_before = self.checks.errors.count
         dataset = _dataset(self.checks, proposal).dataset
         metadata = _DESCRIBING[proposal.aspect](_upserted(proposal)[0], dataset)

@@ -17,7 +17,7 @@ from fll_hbase.model.run_events import InputColumn, OutputColumn
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
 SourceLookup: TypeAlias = Callable[[Part], tuple[int, str] | None]
-"""Returns the index of an input's dataset and the field name; None without a field or if unreadable."""
+"""Returns the index of an input's dataset and the field name, or None without a readable field."""
 
 
 class FacetLayout(NamedTuple):

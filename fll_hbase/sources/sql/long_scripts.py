@@ -67,7 +67,7 @@ def turn(sql: object) -> Iterator[None]:
 def let_go() -> Iterator[None]:
     """Return a context in which another long script may be parsed while this one waits for the store.
 
-    It has no effect for a short script. Raises the errors of `deadline.check` at its end. After an error
+    A short script needs no turn. Raises the errors of `deadline.check` at its end. After an error
     inside, the turn stays given up.
     """
     mine = _current.get()

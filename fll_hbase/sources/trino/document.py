@@ -32,7 +32,7 @@ _CANCELED = "USER_CANCELED"
 
 
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
-    """Read a run for each query-completed event that has tables; each other event adds a warning.
+    """Read a run for each query-completed event that has tables, and add a warning for any other event.
 
     `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
     with every error of every event, and TooLarge.

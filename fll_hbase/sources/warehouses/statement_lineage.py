@@ -32,7 +32,7 @@ class StatementLineage:
         self._columns.setdefault(dataset, {})
 
     def derive(self, target: DatasetField, sources: Iterable[DatasetField]) -> None:
-        """Add a written column with the columns of its value, which are read; none if it is generated."""
+        """Add a written column with the columns of its value, which are read, or without any if generated."""
         inputs = self._columns.setdefault(target.dataset, {}).setdefault(target.name, set())
         for source in sources:
             inputs.add(source)

@@ -41,7 +41,7 @@ def load(
     form: str = TEXT,
     rows: RowFile | None = None,
 ) -> LoadReport:
-    """Record all lines of the files, those of one run in the order of file names; return a report.
+    """Record all lines of the files and return a report. Lines of one run are in the order of file names.
 
     `form` is TEXT or PARQUET, with `rows` also CSV. With `rows`, the files have rows of a warehouse, and a
     line of the report is a run. The rejected lines replace the output in the directory `rejects`. A load is

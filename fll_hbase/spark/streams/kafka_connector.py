@@ -32,7 +32,7 @@ def installed_jars() -> list[str]:
 
 
 def missing_packages(packages: tuple[str, ...], jars: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the connector as a package, unless packages, jars or Spark have it; none without Spark."""
+    """Return the connector as a package, or nothing if packages, jars or Spark have it or without Spark."""
     installed = installed_jars()
     names = [*packages, *(Path(jar).name for jar in jars), *installed]
     package = connector_package(installed)

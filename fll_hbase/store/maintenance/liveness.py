@@ -48,7 +48,7 @@ class LiveCells(NamedTuple):
 
 
 class _CommittedState(NamedTuple):
-    """The commit value of a run row, its head and its content's endpoints; None, None and () without one."""
+    """The commit value of a run row, its head and its content's endpoints, or None, None and ()."""
 
     value: bytes | None
     head: CommittedHead | None

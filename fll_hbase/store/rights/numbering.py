@@ -282,7 +282,7 @@ def _with_ranks(text: str, label: str, ranks: Mapping[str, int]) -> str:
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a value with its labels replaced by names; without labels the same object, but dicts are new."""
+    """Return a value with its labels replaced by names. Without labels only dicts are copied."""
     if isinstance(value, str):
         return _replaced_text(value, names) if MARK in value else value
     if isinstance(value, DatasetLineage):

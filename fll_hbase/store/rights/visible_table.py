@@ -172,7 +172,7 @@ class VisibleTable:
         """Change nothing: the table belongs to the underlying store."""
 
     def shows_whole(self, checksum: str) -> bool:
-        """Return whether a content is stored and fully visible; one call if not, none if known as visible."""
+        """Return whether a content is stored and fully visible, with one call unless known as visible."""
         key = layout.content_row(checksum)
         if key in self._unmasked:
             return True
@@ -192,7 +192,7 @@ class VisibleTable:
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
         """Return the public checksums of contents, with one call for those that are not cached.
 
-        Makes one more call for each of these that must be masked.
+        Makes one more call for each masked one.
         A fully visible or missing content keeps its own checksum. Any other content has the checksum of what
         is shown, so that no name can be confirmed by guessing.
         """

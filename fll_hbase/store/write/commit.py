@@ -67,7 +67,7 @@ class RunCommitter:
         self._ways = WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record runs and events, those of one run in order; return one result or error for each.
+        """Record runs and events and return a result or error for each. Documents of one run are in order.
 
         An input whose result is an error is not visible to queries. Re-sending the last documents of a run in
         the same order is idempotent. Raises StoreUnavailable, or CorruptRow for the content of another

@@ -39,7 +39,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
-    """Read INSERT with its ON CONFLICT and RETURNING; only warn if it has no query or VALUES."""
+    """Read INSERT with its ON CONFLICT and RETURNING, or warn if it has no query or VALUES."""
     resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _insert_target(script, node)

@@ -120,7 +120,7 @@ def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Datas
 
 
 def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) -> None:
-    """Add a write of a column into its new name, and rename it if declared; only warn if it is absent."""
+    """Add a write of a column into its new name and rename it if declared, or warn if it is absent."""
     columns = script.tables.columns(dataset)
     column = columns.lookup(old)
     declared = script.tables.declared_columns(dataset)
