@@ -98,8 +98,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
     ) -> None:
         """Take a listening socket, the loads of the workers that share it, and the slot of this worker.
 
-        Without `connections_max`, the limit of open files, raised as far as useful, bounds the connections.
-        Raises ConfigurationError for invalid settings of TLS.
+        By default, `connections_max` follows the limit of open files. Raises ConfigurationError (TLS).
         """
         self._loop = EventLoop()
         self._loads = loads or WorkerLoads()

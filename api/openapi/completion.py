@@ -7,7 +7,6 @@ of the groups, questions before recording.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from fll_hbase.runtime.json_types import Json
 
@@ -122,11 +121,13 @@ _QUERY_PARAMETERS = {
 _HEADERS = {
     "Window-Start": "Start of the window, included, in epoch seconds",
     "Window-End": "End of the window, excluded, in epoch seconds",
+    "Base-Start": "Start of the window that is compared with the other, included, in epoch seconds",
+    "Base-End": "End of the window that is compared with the other, excluded, in epoch seconds",
     "Retained-From": "If the window reaches before it: the horizon of the retention, in epoch seconds",
     "Principal": "If the server knows the principal of the request: its name, percent-encoded",
     "Link": 'Path of the next page, if there is one: `<…>; rel="next"`',
-    "Truncated": "`true` if a limit cut the answer",
-    "Truncated-By": "If a limit cut the answer: these limits, such as `pairs_max=250000`",
+    "Truncated": "`true` if a limit cut the answer, and its body does not say so",
+    "Truncated-By": "With `Truncated`: the limits that cut the answer, such as `pairs_max=250000`",
     "Retry-After": "Seconds to wait before the request is sent again",
 }
 
@@ -227,17 +228,12 @@ def _add_headers(operation: Json) -> None:
 
 
 def _header_names(operation: Json, response: Json) -> tuple[str, ...]:
-    """Return the headers of a successful answer, by the parameters of its route and the shape of its body."""
+    """Return the headers of a successful answer, by the parameters of its route and its media types."""
     parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
     windowed = ("Window-Start", "Window-End", "Retained-From") if "start" in parameters else ()
+    base = ("Base-Start", "Base-End") if "baseStart" in parameters else ()
     paged = ("Link",) if "cursor" in parameters else ()
-    # A bare array has no member `truncated`. A paged answer is never truncated: the next page has the rest.
-    truncated = ("Truncated", "Truncated-By") if _is_array(response) and windowed and not paged else ()
+    # Not only bare arrays: CSV has no members, and many lists have none for damaged rows.
+    truncated = ("Truncated", "Truncated-By") if windowed or paged else ()
     report = ("Principal",) if "text/html" in response.get("content", ()) else ()
-    return (*windowed, *paged, *truncated, *report)
-
-
-def _is_array(response: Json) -> bool:
-    """Return whether the body of a response is an array, in any of its media types."""
-    schemas: list[Any] = [media.get("schema", {}) for media in response.get("content", {}).values()]
-    return any(schema.get("type") == "array" for schema in schemas)
+    return (*windowed, *base, *paged, *truncated, *report)

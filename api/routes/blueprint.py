@@ -46,7 +46,7 @@ _PROBLEMS = {
     400: "The query or document is invalid",
     401: "No valid token, where the server asks for one",
     403: "A page of another origin asks for a change, or the principal may not make it",
-    404: "No recorded run mentions it",
+    404: "Nothing of this name is recorded",
     409: "Another program recorded the run id, or two contents have the same checksum",
     413: "Too large",
     415: "Unsupported media type",

@@ -12,14 +12,14 @@ from fll_hbase.runtime.errors import ConfigurationError
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-METHODS = "GET, HEAD, POST, PUT, DELETE"
+METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = (
     "Authorization, Content-Type, Content-Encoding, If-None-Match, Last-Event-ID, Mcp-Method, Mcp-Name,"
     " Mcp-Protocol-Version, Mcp-Session-Id, Prefer, Traceparent, X-Request-ID"
 )
 RESPONSE_HEADERS = (
-    "ETag, Link, Location, Preference-Applied, Retained-From, Retry-After, Truncated, Truncated-By,"
-    " Window-End, Window-Start, WWW-Authenticate, X-Request-ID"
+    "Base-End, Base-Start, ETag, Link, Location, Preference-Applied, Principal, Retained-From, Retry-After,"
+    " Truncated, Truncated-By, Window-End, Window-Start, WWW-Authenticate, X-Request-ID"
 )
 PREFLIGHT_SECONDS = "600"
 """How long a browser keeps the answer to its preflight."""

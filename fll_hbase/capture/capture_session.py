@@ -63,11 +63,12 @@ def install(
     spool: str | Path | None = None,
     literals: bool | None = None,
 ) -> bool:
-    """Capture what the application of a session writes from now on; return whether capture is on.
+    """Capture what the application of a session writes from now on.
 
-    Arguments override `spark.fll.capture.*`, which override `FLL_CAPTURE_*` (docs/record/spark.md). Without
-    a URL nothing is done. Any failure is logged as one warning, and the job goes on. Calling this again does
-    nothing, or replaces the settings if they differ. A new SparkContext needs another call.
+    Returns whether these settings capture. Arguments override `spark.fll.capture.*`, which override
+    `FLL_CAPTURE_*` (docs/record/spark.md). Without a URL nothing is done. Any failure is logged, and the job
+    goes on. Calling this again does nothing, or replaces the settings if they differ. A new SparkContext
+    needs another call.
     """
     try:
         arguments = {
@@ -99,7 +100,8 @@ def install_once(spark: SparkSession) -> None:
 def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
     """Wait until the server has recorded everything written until now; return whether it has.
 
-    `timeout` is in seconds, for all applications of this process together. With None there is no limit.
+    Returns True without capture. `timeout` is in seconds, for all applications of this process together.
+    With None there is no limit.
     """
     deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]
@@ -109,7 +111,8 @@ def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
 def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
     """End the capture of all applications of this process; return whether all lineage is recorded.
 
-    The next application with the same spool sends lineage that is not recorded within `timeout` seconds.
+    Returns True without capture. The next application with the same spool sends lineage that is not recorded
+    within `timeout` seconds.
     """
     deadline = _deadline(timeout)
     with _lock:

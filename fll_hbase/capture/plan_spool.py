@@ -18,6 +18,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -157,26 +158,16 @@ class PlanSpool:
         self.path = path
 
     def create(self, destination: str, namespace: str, *, literals: bool, bytes_max: int) -> PlanFile:
-        """Create the files of one application, locked. Raises PlanSpoolError.
+        """Create the files of one application, locked. After PlanSpoolError no file stays.
 
         The application gets half of the part of `bytes_max` that all applications in the spool leave unused.
         """
         stem = self.path / f"{time.time_ns():023}-{os.getpid()}-{os.urandom(4).hex()}"
         try:
             share = max(bytes_max - self._used_bytes(), 0) // 2
-            head = PlanHead(destination, namespace, literals, share)
-            unlocked = stem.with_name(stem.name + HEAD)
-            descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(descriptor, json.dumps(asdict(head)).encode())
-            plan_file = PlanFile(stem, head, descriptor)
-            plan_file.acknowledge(0)
-            plan_file.store_losses(Losses())
-            # Created here, because the JVM would let other users read it.
-            write_durably(plan_file.path, b"")
+            return _create(stem, PlanHead(destination, namespace, literals, share))
         except OSError as error:
             raise PlanSpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
-        return plan_file
 
     def left(self, destination: str | None) -> Iterator[PlanFile]:
         """Yield the files that no process sends, locked, oldest first; a `destination` of None means all.
@@ -227,6 +218,27 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
     another release, or cannot be written.
     """
     return PlanSpool(open_marked(path, MARKED, create=create))
+
+
+def _create(stem: Path, head: PlanHead) -> PlanFile:
+    """Create and lock the files of an application, or none of them. Raises PlanSpoolError and OSError."""
+    unlocked = stem.with_name(stem.name + HEAD)
+    descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    # A file that stayed would count with all bytes that it may use until this process ends.
+    with ExitStack() as on_failure:
+        on_failure.callback(os.close, descriptor)
+        on_failure.callback(unlocked.unlink)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(descriptor, json.dumps(asdict(head)).encode())
+        plan_file = PlanFile(stem, head, descriptor)
+        on_failure.pop_all()
+        on_failure.callback(plan_file.remove)
+        plan_file.acknowledge(0)
+        plan_file.store_losses(Losses())
+        # Created here, because the JVM would let other users read it.
+        write_durably(plan_file.path, b"")
+        on_failure.pop_all()
+    return plan_file
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:

@@ -117,6 +117,12 @@ def print_answer(
         print_err(line)
 
 
+def print_incomplete(reasons: Iterable[str]) -> None:
+    """Print each distinct reason why an answer is not complete, except "", on standard error."""
+    for reason in dict.fromkeys(filter(None, reasons)):
+        print_err(f"fll: not complete: {reason}.")
+
+
 def print_page(page: RenderableType, *below: str) -> None:
     """Print a page. Without --all, a terminal gets one screen, with room for the lines below."""
     console.print_renderable(page, _screen(below))

@@ -142,7 +142,7 @@ def run_options(command: Command) -> Command:
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind, context)
         # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
-        values["dataset_namespace"] = others["dataset_namespace"] if sql else ""
+        values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
         command(file_run=_file_run(kind, values, context) if kind else None, **others)
 
     return with_file_run

@@ -48,8 +48,9 @@ class TableAnswer(TypedAnswer[BodyT]):
     """An answer that may also be a table or a graph: iterate over rows, use `to_pandas` or `plot`.
 
     `columns` names the members of each row, and a missing value is None. Times in rows are in milliseconds
-    since 1970. Answers without a table, such as one run, have no columns and no rows. `window` is the window
-    of the answer, None for answers about all time. A notebook shows the first 60 rows.
+    since 1970, but `start` of `run_counts` is in seconds. Answers without a table, such as one run, have no
+    columns and no rows. `window` is the window of the answer, None for answers about all time. A notebook
+    shows the first 60 rows.
 
     >>> for row in client.fields("bank", "RiskScores", prefix="risk"):
     ...     print(row["name"], row["type"])
@@ -78,7 +79,7 @@ class TableAnswer(TypedAnswer[BodyT]):
         return len(self.rows)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a DataFrame, with times as timestamps in UTC.
+        """Return the rows as a DataFrame, with times in milliseconds as timestamps in UTC.
 
         Raises InvalidQuery for an answer without a table, and ConfigurationError if pandas is not installed,
         the extra `pandas` of this package.

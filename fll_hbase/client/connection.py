@@ -18,7 +18,7 @@ from fll_hbase.client.lineage_client import (
 )
 from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.window import Window
-from fll_hbase.queries.pages import Paged
+from fll_hbase.queries.pages import Paged, max_or_none
 from fll_hbase.queries.query import Answer, BodyT, Query
 from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.time_window import epoch_seconds
@@ -100,22 +100,35 @@ class Connection(TagConnection, LineageClient):
         """Yield the items of a list, up to `limit` of the query (default: all), with one page in memory.
 
         Each page is one request. Raises InvalidQuery with every invalid parameter, and for a query without
-        pages; errors are raised when the first item is requested.
+        a list; errors are raised when the first item is requested. Use `pages` to know what cuts the list.
 
         >>> from fll_hbase.queries import AllRuns
         >>> next(client.items(AllRuns(program="print"))).namespace
         'bank'
         """
+        for page in self.pages(query):
+            yield from query.items_of(page.body)  # type: ignore[attr-defined]  # `pages` accepts only `Paged`
+
+    def pages(self, query: Query[BodyT]) -> Iterator[TableAnswer[BodyT]]:
+        """Yield the pages of a list, up to `limit` items of the query (default: all items).
+
+        `incomplete` of a page names what cut this page. Raises the errors of `items`, when the first page is
+        requested.
+
+        >>> from fll_hbase.queries import AllRuns
+        >>> [len(page) for page in client.pages(AllRuns(program="print", limit=5))]
+        [5]
+        """
         query.check()
-        if not isinstance(query, Paged):
-            raise InvalidQuery([FieldError("query", f"{type(query).__name__} has no pages: use ask")])
+        if not (isinstance(query, Paged) and query.joins_pages):
+            raise InvalidQuery([FieldError("query", f"{type(query).__name__} is not a list: use ask")])
         for answer in self._pages(query, query.limit):
-            yield from query.items_of(answer.body)
+            yield _table_answer(query, answer)
 
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
-        """Return the pages up to the limit, joined; `incomplete` says if more items follow.
+        """Return the pages up to the limit, joined; `incomplete` names what cut any page.
 
-        If pages cannot be joined, the answer is the first page.
+        `incomplete` also says if more items follow. If pages cannot be joined, the answer is the first page.
         """
         default = None if paged.reads_all else LIMIT
         limit = default if paged.limit is None else paged.limit
@@ -125,11 +138,16 @@ class Connection(TagConnection, LineageClient):
             if not paged.joins_pages:
                 return _table_answer(query, answer)
             items += paged.items_of(answer.body)
-            answers = [*answers[:1], answer]
-        body = paged.join(answers[0].body, answer.body, items)
-        truncated_by = getattr(body, "truncated_by", answer.truncated_by)
-        joined = _table_answer(query, replace(answer, body=body, truncated_by=truncated_by))
-        return replace(joined, incomplete=LIMIT_REACHED) if answer.cursor else joined
+            answers.append(answer)
+        joined = replace(
+            answer,
+            body=paged.join([page.body for page in answers], items),
+            truncated_by=tuple(sorted({name for page in answers for name in page.truncated_by})),
+            retained_from_ms=max_or_none(page.retained_from_ms for page in answers),
+        )
+        table = _table_answer(query, joined)
+        more = [LIMIT_REACHED] if answer.cursor else []
+        return replace(table, incomplete="; ".join([*filter(None, [table.incomplete]), *more]))
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[Answer[Any]]:
         """Yield pages until they have `limit` items, or all pages for None."""

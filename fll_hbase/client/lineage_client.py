@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 
 LIMIT_REACHED = "a greater limit shows more"
 
+_NO_SETTINGS = {
+    "hidden": "parts are hidden: you lack the role `reader` on their namespaces",
+    DAMAGED: "damaged rows are left out: see the log of the server, or run `fll store check` for all",
+}
+"""Advice about what cuts an answer although no setting bounds it."""
+
 
 def truncation_hint(bounds: Iterable[str]) -> str:
     """Return advice about bounds that truncated an answer, such as `pairs_max=250000`, or "" for none."""
     # An answer must not look complete when it is not (decision 0008).
     bounds = list(bounds)
-    if bounds == ["hidden"]:
-        return "parts are hidden: you lack the role `reader` on their namespaces"
-    if bounds == [DAMAGED]:
-        return "damaged rows are left out: see the log of the server, or run `fll store check` for all"
-    names = ", ".join(bounds)
-    return f"truncated by {names}: use a shorter window or raise the setting" if names else ""
+    names = ", ".join(name for name in bounds if name not in _NO_SETTINGS)
+    advice = [f"truncated by {names}: use a shorter window or raise the setting"] if names else []
+    return "; ".join([*advice, *(_NO_SETTINGS[name] for name in bounds if name in _NO_SETTINGS)])
 
 
 class LineageClient(ABC):

@@ -112,10 +112,10 @@ class TagConnection(ABC):
         """Set a policy on where data of all fields with `tag` must not go.
 
         `into` is a pattern of forbidden datasets, such as `marketing/*`. `only_into` is a pattern of allowed
-        ones: all others that `into` matches are forbidden. Give one of them or both. With `influence="any"`,
-        filters, join keys and the like count, too. With `unless_masked`, ways through an operation that
-        hashes or masks the value do not count. Raises UnknownSubject, with similar names, if no field has the
-        tag, unless `allow_unknown`.
+        ones: all others are forbidden, or with `into` all others that it matches. Give one of them or both.
+        With `influence="any"`, filters, join keys and the like count, too. With `unless_masked`, ways through
+        an operation that hashes or masks the value do not count. Raises UnknownSubject, with similar names,
+        if no field has the tag, unless `allow_unknown`.
 
         >>> client.put_flow_policy("ads", tag="ads", into="ads/*", allow_unknown=True).body.influence
         'value'

@@ -19,6 +19,8 @@ from fll_hbase.runtime.errors import ConfigurationError, FieldError, LineageErro
 PARQUET_MAGIC = b"PAR1"
 PARQUET_ROWS = 500
 """Rows of Parquet that are in memory at a time."""
+_FIELD_CHARACTERS_MAX = 2**31 - 1
+"""The largest limit of the library on every system; rows have a smaller limit of their own."""
 NULL_TEXTS = ("", r"\N", "null", "NULL")
 """Texts of a null in CSV: Snowflake writes `\\N`, and downloads of Databricks have `null`."""
 
@@ -34,7 +36,7 @@ class RowFile:
         """Yield a document for each run, of at most `bytes_max` bytes of rows, numbered by its first line.
 
         Rows must be in ascending order of the columns that identify runs: a run out of order has an error.
-        `name` is the name of the file. In CSV, `bytes_max` also limits the characters of a line. In Parquet,
+        `name` is the name of the file. In CSV, `bytes_max` also limits the characters of a row. In Parquet,
         rows are counted instead of lines. Raises ConfigurationError if Parquet cannot be read here.
         """
         rows = _read_rows(file, name=name, bytes_max=bytes_max)
@@ -179,21 +181,21 @@ def _read_csv(stream: BinaryIO, *, delimiter: str, characters_max: int) -> Itera
     """Yield the rows of CSV with a header line, gzipped or not, as JSON objects without values in NULL_TEXTS.
 
     A row with a wrong number of values is an error in its place. Text that is not CSV in UTF-8 ends the rows
-    with an error, and so does a line or field of more than `characters_max` characters. The limit of fields
-    is set for all CSV readers of the process.
+    with an error, and so does a row of more than `characters_max` characters, in one or several lines.
     """
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
-    # The limit of the library is for all readers of the process; columns of JSON exceed its default.
-    csv.field_size_limit(characters_max)
-    text = io.TextIOWrapper(body, "utf-8-sig", newline="")
-    lines = csv.reader(_bounded_lines(text, characters_max), delimiter=delimiter, strict=True)
+    # Columns of JSON exceed the library's limit of fields, which is one for all readers of the process.
+    csv.field_size_limit(_FIELD_CHARACTERS_MAX)
+    text = _RowLines(io.TextIOWrapper(body, "utf-8-sig", newline=""), characters_max)
+    lines = csv.reader(text, delimiter=delimiter, strict=True)
     number = 1
     try:
         header = next(lines, [])
         if repeated := sorted(name for name, count in Counter(header).items() if count > 1):
             raise csv.Error(f"the header has {', '.join(map(repr, repeated))} more than once")
         number = lines.line_num + 1
+        text.begin()
         for values in lines:
             if values and len(values) != len(header):
                 detail = f"has {len(values)} values, but the header has {len(header)}"
@@ -204,17 +206,33 @@ def _read_csv(stream: BinaryIO, *, delimiter: str, characters_max: int) -> Itera
                 }
                 yield InputLine(number, msgspec.json.encode(row))
             number = lines.line_num + 1
+            text.begin()
     except (csv.Error, UnicodeDecodeError, *GZIP_ERRORS) as error:
         detail = f"not CSV in UTF-8: {error}. This line and all later lines were not read"
         yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
 
 
-def _bounded_lines(text: io.TextIOBase, characters_max: int) -> Iterator[str]:
-    """Yield the lines of a text. Raises csv.Error beyond `characters_max` characters with the line end."""
-    while line := text.readline(characters_max + 1):
-        if len(line) > characters_max:
-            raise csv.Error(f"a line has more than {characters_max} characters")
-        yield line
+class _RowLines:
+    """Iterates over the lines of a text, which end with csv.Error in a row of too many characters.
+
+    Quoted values may have line ends, so the reader of CSV reads any number of lines for one row.
+    """
+
+    def __init__(self, text: io.TextIOBase, characters_max: int) -> None:
+        self._text = text
+        self._characters_max = self._left = characters_max
+
+    def begin(self) -> None:
+        """Begin a row with the next line."""
+        self._left = self._characters_max
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines with their line ends."""
+        while line := self._text.readline(self._left + 1):
+            self._left -= len(line)
+            if self._left < 0:
+                raise csv.Error(f"a row has more than {self._characters_max} characters")
+            yield line
 
 
 def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:

@@ -289,10 +289,10 @@ def alias_column(dataset: Dataset) -> bytes:
 
 
 def parse_alias(column: bytes) -> Dataset:
-    """Invert `alias_column`. Raises CorruptRow for another prefix, and for names that are not escaped."""
-    if not column.startswith(ALIAS):
+    """Invert `alias_column`. Raises CorruptRow for any other column, and for names that are not escaped."""
+    namespace, separator, name = column[len(ALIAS) :].partition(SEPARATOR)
+    if not column.startswith(ALIAS) or not separator:
         raise CorruptRow(f"{column!r} is not the column of an alias")
-    namespace, _, name = column[len(ALIAS) :].partition(SEPARATOR)
     return Dataset(unescape(namespace), unescape(name))
 
 

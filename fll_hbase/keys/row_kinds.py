@@ -105,7 +105,7 @@ _BY_ROW = {
     layout.ACCESS: KnownColumns(frozenset({access_rows.TOKEN, access_rows.REVOKED}), (access_rows.GRANT,)),
     layout.PROPERTIES: KnownColumns(
         frozenset({calendars.MARK_COLUMN, calendars.RUN_KEYS_COLUMN, layout.LAST_LOOK}),
-        (retention.REQUEST, layout.REPORTED),
+        (retention.REQUEST, retention.PURGE, layout.REPORTED),
     ),
 }
 

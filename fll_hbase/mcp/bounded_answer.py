@@ -45,15 +45,17 @@ def bounded_answer(query: Query[Any], read: ReadAnswer, *, bytes_max: int) -> Js
     `answer` is the body, with times as ISO 8601 in UTC. `window` is the window in the same form. `complete`
     says whether all is there. If not, `leftOut` says what is missing and why. If there is a next page, `next`
     has its arguments. `baseWindow` and `retainedFrom` are there if the answer has them. A page that does not
-    fit is read again with a smaller limit, _READS_MAX times at most. Raises the errors of `read`.
+    fit is read again with a smaller limit, _READS_MAX times at most in all. Raises the errors of `read`.
     """
-    for _ in range(_READS_MAX):
+    for reads_left in reversed(range(_READS_MAX)):
         answer = read(query)
         body, cuts = _fit(msgspec.to_builtins(answer.body), bytes_max - _NOTES_BYTES)
         smaller = _smaller_limit(query, cuts)
         if smaller is None:
             break
-        query = replace(query, limit=smaller)  # type: ignore[type-var]  # queries are dataclasses
+        # The last read is of one item: the cursor of a page that is still cut would skip the rest.
+        limit = smaller if reads_left > 1 else 1
+        query = replace(query, limit=limit)  # type: ignore[type-var]  # queries are dataclasses
     return _described(query, answer, body, cuts, bytes_max=bytes_max)
 
 

@@ -74,18 +74,19 @@ def operation_to_dict(operation: Operation) -> Json:
 
 
 def operation_from_json(text: str | bytes) -> Operation:
-    """Parse the text of `canonical`. Raises ValueError, KeyError or TypeError for text of another form.
+    """Parse the text of `canonical`. Types of names and descriptions are not checked.
 
-    Types of names and descriptions are not checked.
+    Raises ValueError, KeyError, TypeError or RecursionError for text of another form.
     """
     head = json.loads(text)
     # The canonical form always has these members, so do not use `get`: a missing one means a corrupt cell.
     name, description = head["name"], head["description"]
     match head["type"]:
         case "READ":
-            source = head["source"]
-            is_unconfirmed = source.get("unconfirmed", False)
-            return Read(name, description, *_parse_dataset(source), _parse_outputs(head), is_unconfirmed)
+            # Parsed first, because it raises one of the errors above for a source that is not an object.
+            dataset = _parse_dataset(head["source"])
+            is_unconfirmed = head["source"].get("unconfirmed", False)
+            return Read(name, description, *dataset, _parse_outputs(head), is_unconfirmed)
         case "TRANSFORM":
             return Transform(name, description, _parse_inputs(head), _parse_outputs(head))
         case "WRITE":

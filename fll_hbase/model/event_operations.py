@@ -72,7 +72,7 @@ def carried_operations(text: str) -> Iterator[Operation]:
     for line in text.split("\n"):
         try:
             yield operation_from_json(line)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorruptRow(f"{line[:200]!r} is not an operation") from error
 
 

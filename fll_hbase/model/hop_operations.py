@@ -78,7 +78,7 @@ class HopOperations:
         """Return how a source field leads to a destination field, or None if the content has no such way.
 
         If there are ways over direct inputs alone, only these count. The datasets of each end are names of
-        one dataset. An influence on a whole destination (`*`) ends with its WRITEs.
+        one dataset. An influence on a whole destination (`*`) ends with the WRITEs that the source reaches.
         """
         starts = {(read, source) for name in sources for read in self._reads.get(name, ())}
         ends: dict[NodeId, set[str]] = defaultdict(set)
@@ -86,13 +86,15 @@ class HopOperations:
             for node, writes in self._written.get(DatasetField(name, destination), {}).items():
                 ends[node].update(writes)
         is_copied = any(start in ends for start in starts) or bool(self._copies.names_between(starts, ends))
-        names = self._direct.names_between(starts, ends) - self._copying
+        passed = self._direct.names_between(starts, ends)
+        names = passed - self._copying
         if not names and not is_copied:
-            names = self._all.names_between(starts, ends)
+            names = passed = self._all.names_between(starts, ends)
         if not names and not is_copied:
             return None
         if destination == WHOLE_DATASET:
-            names = names.union(*ends.values())
+            reached = (ends[node] for node in ends if node in starts or node[0] in passed)
+            names = names.union(*reached)
             is_copied = False
         return Hop(
             tuple(self._operations[name] for name in sorted(names, key=self._ranks.__getitem__)), is_copied

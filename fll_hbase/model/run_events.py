@@ -187,7 +187,15 @@ def _encode_lineage(lineage: EventLineage) -> bytes:
 
 def decode_lineage(text: bytes) -> EventLineage:
     """Return the lineage of a stored event body. Raises CorruptRow for any other body."""
-    return _decode(text, EventLineage)
+    lineage = _decode(text, EventLineage)
+    for mention in lineage.mentions:
+        columns = mention.columns or ()
+        inputs = (item for group in (mention.dataset_inputs, *(c.inputs for c in columns)) for item in group)
+        # A merge with other bodies would take such an index for the index of another dataset.
+        for index in (mention.dataset_index, *(item.dataset_index for item in inputs)):
+            if not 0 <= index < len(lineage.datasets):
+                raise CorruptRow(f"{text[:200]!r} is not an event body: no dataset has index {index}")
+    return lineage
 
 
 def decode_run_facts(text: bytes) -> EventRunFacts:
@@ -334,7 +342,7 @@ def _decode(text: bytes, shape: type[Shape]) -> Shape:
     """Return the struct that JSON encodes. Raises CorruptRow if it is not JSON of this shape."""
     try:
         return typed_json.decode(text, shape)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         raise CorruptRow(f"{text[:200]!r} is not an event body: {error}") from error
 
 

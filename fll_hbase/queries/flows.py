@@ -118,8 +118,8 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
     Only runs of the window count. By default, `causal` follows an edge only if the upstream run started
     first. `failed` counts failed and aborted runs. The path of a violation is a shortest one. Its programs
     are those whose runs made the last hop. An unknown policy gets 404 (`NotFound` in Python), a policy on the
-    age of data 400. `Accept` selects JSON, `text/csv` (a line for each violation and program) or `text/html`,
-    a page to print.
+    age of data of a tag 400, of one field 404. `Accept` selects JSON, `text/csv` (a line for each violation
+    and program) or `text/html`, a page to print.
 
     >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body.tag
     'PII'

@@ -107,7 +107,7 @@ def remove_hidden_names(body: Any) -> Any:
             # Hidden inputs of operations have names, which `add_hidden_names` did not add.
             added = _HIDDEN_MEMBERS.keys() - ({"name"} if _is_input(body) else set())
         return {name: remove_hidden_names(value) for name, value in body.items() if name not in added}
-    return [remove_hidden_names(item) for item in body] if isinstance(body, list) else body
+    return [remove_hidden_names(item) for item in body] if isinstance(body, list | tuple) else body
 
 
 def _is_input(body: Mapping[str, Any]) -> bool:
@@ -118,7 +118,8 @@ def _is_input(body: Mapping[str, Any]) -> bool:
 def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
     """Return whether an object is an entry of lineage without pairs and with a hidden end."""
     ends = (body.get("source"), body.get("destination"))
-    return body.get("fieldmap") == [] and any(isinstance(end, dict) and "hidden" in end for end in ends)
+    # A list in JSON of a server, a tuple in a typed body.
+    return body.get("fieldmap") in ([], ()) and any(isinstance(end, dict) and "hidden" in end for end in ends)
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:

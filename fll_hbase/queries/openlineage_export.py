@@ -400,24 +400,28 @@ def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
     }
     types: dict[str, str] = {}
     for operation in content.operations:
-        types |= _types_of(operation, dataset, by_origin)
+        for name, type_ in _types_of(operation, dataset, by_origin):
+            # An operation that does not know a type says nothing about it.
+            types[name] = type_ or types.get(name, "")
     return dict(sorted(types.items()))
 
 
-def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str], str]) -> dict[str, str]:
-    """Return the types of the fields that an operation reads from or writes to a dataset.
+def _types_of(
+    operation: Operation, dataset: Dataset, types: dict[tuple[str, str], str]
+) -> list[tuple[str, str]]:
+    """Return the names and types of the fields that an operation reads from or writes to a dataset.
 
     The types of written fields come from `types`, by operation and output.
     """
     match operation:
         case Read(source=source, outputs=outputs) if source == dataset:
-            return {output.name: output.type for output in outputs}
+            return [(output.name, output.type) for output in outputs]
         case Write(destination=destination, inputs=inputs) if destination == dataset:
             # An indirect input of a WRITE influences the whole dataset and is not one of its fields.
             direct = [field for field in inputs if field.influence is Influence.DIRECT]
-            return {field.name: types.get((field.origin, field.name), "") for field in direct}
+            return [(field.name, types.get((field.origin, field.name), "")) for field in direct]
         case Read() | Write() | Transform():
-            return {}
+            return []
 
 
 def _nominal(facts: EventRunFacts) -> Json | None:

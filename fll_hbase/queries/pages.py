@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
@@ -111,9 +111,23 @@ class Paged:
         items: Sequence[Any] = getattr(body, self.items) if self.items else body
         return items
 
-    def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
-        """Return one page with `items`, the items of all pages; its other members are those of `last`."""
-        return msgspec.structs.replace(last, **{self.items: tuple(items)}) if self.items else tuple(items)
+    def join(self, pages: Sequence[Any], items: Sequence[Any]) -> Any:
+        """Return one page with `items`, the items of all `pages`, and the limits that cut any of them.
+
+        `retained_from` is the latest horizon of any page, and other members are those of the last page.
+        """
+        return self._joined(pages[-1], pages, items) if self.items else tuple(items)
+
+    def _joined(self, page: Any, pages: Sequence[Any], items: Sequence[Any]) -> Any:
+        """Return a page with these items, and with the limits and the horizon of all `pages`."""
+        members: dict[str, Any] = {self.items: tuple(items)}
+        if hasattr(page, "truncated_by"):
+            members["truncated_by"] = tuple(sorted({name for item in pages for name in item.truncated_by}))
+            # None, which says that nothing is bounded, stays None.
+            members["truncated"] = any(item.truncated for item in pages) or page.truncated
+        if hasattr(page, "retained_from"):
+            members["retained_from"] = max_or_none(item.retained_from for item in pages)
+        return msgspec.structs.replace(page, **members)
 
     def start_after(self, count: int) -> list[str]:
         """Return the `count` names of the item before the page, all "" for the first page.
@@ -121,6 +135,11 @@ class Paged:
         Raises InvalidQuery for an invalid cursor.
         """
         return [""] * count if self.cursor is None else decode_cursor(self.cursor, count)
+
+
+def max_or_none(values: Iterable[int | None]) -> int | None:
+    """Return the greatest value that is not None, or None if there is none."""
+    return max((value for value in values if value is not None), default=None)
 
 
 def first_page(entries: Iterator[T], limit: int, names: Callable[[T], Sequence[str]]) -> tuple[list[T], str]:

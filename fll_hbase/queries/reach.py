@@ -54,8 +54,8 @@ _IN_ORDER = msgspec.Meta(
 class ReachNode(FieldName, frozen=True, kw_only=True, gc=False):
     """A field within reach, with the smallest number of hops to it.
 
-    `type` is the latest type in the catalogue, "" if it has none. `dropped` is true if some run read the
-    field and did not use it. `direction` is set only with `direction=both`.
+    `type` is the latest type in the catalogue, "" if it has none. `dropped` is true if, in some run, a
+    transform without outputs takes the field. `direction` is set only with `direction=both`.
     """
 
     hops: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -42,6 +43,8 @@ _MERMAID_CLASSES = {
     "forward": "stroke:#bf8700",
     "both": "stroke-width:3px",
 }
+
+_NO_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # Node ids are numbers, and labels are in quotes, so only these characters must be escaped.
 _ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " "})
@@ -135,8 +138,8 @@ def _text(value: object) -> str:
 
 
 def _xml_text(text: str) -> str:
-    """Return a text in which U+FFFD replaces control characters that XML 1.0 cannot represent."""
-    return "".join(char if char in "\t\n\r" or ord(char) >= 0x20 else "\ufffd" for char in text)
+    """Return a text in which U+FFFD replaces the characters that XML 1.0 cannot represent."""
+    return _NO_XML.sub("\ufffd", text)
 
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {

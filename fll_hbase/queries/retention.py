@@ -52,7 +52,10 @@ if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 DATASETS_MAX = 50
-"""Maximum number of datasets whose first runs, and of fields whose possible writers, a report looks up."""
+"""Maximum number of datasets whose first runs a report looks up."""
+
+POLICY_FIELDS_MAX = 50
+"""Maximum number of fields of the policy whose possible writers a report looks up."""
 
 _SPAN = ("runs", "oldestRun", "oldestStart", "newestRun", "newestStart")
 
@@ -273,15 +276,15 @@ def _possibly_written(
 ) -> int:
     """Return how many fields of the policy itself an older run may have written without reporting them.
 
-    Looks at the first DATASETS_MAX fields. A limit that is reached is added to `truncated_by`.
+    Looks at the first POLICY_FIELDS_MAX fields. A limit that is reached is added to `truncated_by`.
     """
     policy, count = report.policy, 0
     subjects = [
         field for field in report.complying if field == policy.field or policy.tag in tags.get(field, ())
     ]
-    if len(subjects) > DATASETS_MAX:
-        truncated_by.add(f"datasets_max={DATASETS_MAX}")
-    for field in subjects[:DATASETS_MAX]:
+    if len(subjects) > POLICY_FIELDS_MAX:
+        truncated_by.add(f"policy_fields_max={POLICY_FIELDS_MAX}")
+    for field in subjects[:POLICY_FIELDS_MAX]:
         with contextlib.suppress(NotFound):
             writers = store.programs(
                 field.dataset, report.window, field=field.name, directions=(Direction.BACKWARD,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -184,6 +185,12 @@ class Runs(DatasetRuns[RunsAnswer]):
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         body = RunsAnswer(runs=runs, runs_with_unknown_columns=sum(page.unknown_columns))
         return Answer(body, window, retained_from_ms, cursor=next_cursor(page))
+
+    def join(self, pages: Sequence[RunsAnswer], items: Sequence[ListedRun]) -> RunsAnswer:
+        """Return one page with the runs of all pages, and the sum of their runs with unknown columns."""
+        joined: RunsAnswer = super().join(pages, items)
+        unknown = sum(page.runs_with_unknown_columns for page in pages)
+        return msgspec.structs.replace(joined, runs_with_unknown_columns=unknown)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -152,8 +152,8 @@ def iso_text(milliseconds: int) -> str:
 
 
 def day_text(day: int) -> str:
-    """Return a day, numbered since 1970, as `2026-11-01`, or a number beyond the year 9999."""
-    return iso_text(day * DAY_MS)[:10]
+    """Return a day, numbered since 1970, as `2026-11-01`, or its milliseconds beyond the year 9999."""
+    return iso_text(day * DAY_MS).partition("T")[0]
 
 
 def _milliseconds(seconds: Fraction) -> int:

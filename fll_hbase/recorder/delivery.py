@@ -6,7 +6,7 @@ import logging
 import time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
 
@@ -16,6 +16,7 @@ from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.ingest.outcomes import RecordResult
 from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.model.runs import ProgramId
 from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit
 from fll_hbase.recorder.record_results import Recorded, Spooled, to_recorded
 from fll_hbase.recorder.spool import Spool, SpoolError, SpoolLimits, open_spool
@@ -33,6 +34,16 @@ _log = logging.getLogger("fll_hbase.recorder")
 
 class CircuitOpen(StoreUnavailable):
     """A document that was not sent, or was tried only once, because the server failed before."""
+
+
+class RunOfProgram(NamedTuple):
+    """A run that a recorder sends: its id is unique in the namespace of its program, which owns the id.
+
+    A document of another program with the same run id is therefore of another run.
+    """
+
+    program: ProgramId
+    run: str
 
 
 class Delivery:
@@ -53,7 +64,7 @@ class Delivery:
         self._spooled = self._lost = 0
         self._spool_failed = False
 
-    def deliver(self, run: str, document: LocatedDocument) -> Recorded | Spooled:
+    def deliver(self, run: RunOfProgram, document: LocatedDocument) -> Recorded | Spooled:
         """Record a document, or spool it if the failure is not its own fault. Raises LineageError."""
         # Open the spool first, to report an unusable spool when the job starts, not when it is needed.
         spool = self._spool
@@ -68,7 +79,7 @@ class Delivery:
             if spool is None:
                 self._lost += isinstance(error, CircuitOpen)
                 raise
-            return Spooled(run, self._put(spool, run, document, error), error)
+            return Spooled(run.run, self._put(spool, run, document, error), error)
 
     def close(self) -> None:
         """Close the client, and log how many runs were lost or spooled. The next call opens it again."""
@@ -89,7 +100,7 @@ class Delivery:
         return config.from_environment()
 
     @cached_property
-    def _files(self) -> LRUCache[str, Path]:
+    def _files(self) -> LRUCache[RunOfProgram, Path]:
         """Map each run whose latest document is in the spool to its file, at most a full spool of them."""
         # The next document of a run missing here would be sent past the earlier one.
         return LRUCache(max(self._settings.spool_files_max, 1))
@@ -168,7 +179,7 @@ class Delivery:
         self._lost = 0
 
     def _deliver_in_order(
-        self, spool: Spool, run: str, document: LocatedDocument, earlier: Path
+        self, spool: Spool, run: RunOfProgram, document: LocatedDocument, earlier: Path
     ) -> Recorded | Spooled:
         """Deliver a document that replaces an earlier document of its run in the spool."""
         # If this document were sent past the spool, the earlier one would later replace it. So it goes into
@@ -190,10 +201,10 @@ class Delivery:
         except LineageError as error:
             spool.remove(earlier)
             self._spooled -= 1
-            return Spooled(run, path, error)
+            return Spooled(run.run, path, error)
 
     def _put(
-        self, spool: Spool, run: str, document: LocatedDocument, cause: LineageError | None = None
+        self, spool: Spool, run: RunOfProgram, document: LocatedDocument, cause: LineageError | None = None
     ) -> Path:
         """Put a document into the spool, for the reason `cause`; return its file.
 

@@ -41,7 +41,7 @@ def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
 
 
 def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
-    """Check the marker of a directory; with `create`, first mark an existing empty one.
+    """Check the marker of a directory, with `create` after marking an existing empty one.
 
     Raises ConfigurationError unless the directory exists with this marker. With `create`, an absent directory
     raises FileNotFoundError. Raises OSError if it cannot be read or written.

@@ -15,8 +15,9 @@ from cachetools import LRUCache
 
 from fll_hbase.ingest.document_batches import locate
 from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.model.runs import ProgramId
 from fll_hbase.recorder import payloads
-from fll_hbase.recorder.delivery import CircuitOpen, Delivery
+from fll_hbase.recorder.delivery import CircuitOpen, Delivery, RunOfProgram
 from fll_hbase.recorder.operation_order import order_operations
 from fll_hbase.recorder.payloads import DestinationOperations
 from fll_hbase.recorder.record_results import NotRecorded, Outcome, Recorded, Spooled
@@ -45,8 +46,9 @@ class LineageRecorder:
     """Records field operations of runs. Threads may share it.
 
     `store_or_url` is an open LineageStore, or the URL of a store (`sqlite:///…`) or server (`http://…`),
-    which is opened with the first run. `namespace` is used for a `Run` that names none. A failure
-    is logged at ERROR and returned as NotRecorded; `on_error=OnError.RAISE` also raises it.
+    which is opened with the first run. `namespace` is used for a `Run` that names none. A failure is logged
+    at ERROR (at DEBUG while the server is known to fail) and returned as NotRecorded;
+    `on_error=OnError.RAISE` also raises it.
 
     `timeout_seconds` (default: FLL_RECORDER_SECONDS, else 60) bounds how long all calls together wait for a
     server that fails. Afterwards calls return at once, and the server is retried from time to time. Documents
@@ -76,7 +78,9 @@ class LineageRecorder:
         self._on_error = OnError(on_error)
         self._lock = threading.Lock()
         self._delivery = Delivery(store_or_url, budget_seconds=timeout_seconds, spool=spool)
-        self._parts: LRUCache[str, dict[tuple[str, str], DestinationOperations]] = LRUCache(RUNS_REMEMBERED)
+        self._parts: LRUCache[RunOfProgram, dict[tuple[str, str], DestinationOperations]] = LRUCache(
+            RUNS_REMEMBERED
+        )
 
     def record(self, destination: Destination, operations: Iterable[FieldOperation], *, run: Run) -> Outcome:
         """Record the operations of `run` for `destination`, durably unless the outcome says otherwise.
@@ -157,21 +161,22 @@ class LineageRecorder:
     def _record(self, part: DestinationOperations, run: Run) -> Recorded | Spooled:
         """Send all destinations of the run so far with this one; forget this one if it is refused."""
         namespace = run.namespace or self._namespace
+        key = _key(run, namespace)
         dataset = part.destination.namespace, part.destination.name
         with self._lock:
             # A document replaces all lineage of its run, so it has to contain earlier destinations, too.
-            previous = self._parts.get(run.run, {})
-            self._parts[run.run] = {**previous, dataset: part}
+            previous = self._parts.get(key, {})
+            self._parts[key] = {**previous, dataset: part}
             try:
                 # Sent under the lock to keep the order: no document may replace one that has more parts.
-                parts = [*self._parts[run.run].values()]
+                parts = [*self._parts[key].values()]
                 return self._send(run, payloads.run_document(run, parts, namespace=namespace), namespace)
             except StoreUnavailable:
                 # The part may be stored, so the next document of the run must contain it, too.
                 raise
             except BaseException:
                 # A refused part would cause every later document of the run to be refused, too.
-                self._parts[run.run] = previous
+                self._parts[key] = previous
                 raise
 
     def _record_pipeline(
@@ -191,7 +196,12 @@ class LineageRecorder:
     def _send(self, run: Run, payload: Json, namespace: str) -> Recorded | Spooled:
         """Record one document, or put it into the spool. Raises LineageError."""
         document = locate(InputLine(1, json.dumps(payload).encode()), namespace=namespace)
-        return self._delivery.deliver(run.run, document)
+        return self._delivery.deliver(_key(run, namespace), document)
+
+
+def _key(run: Run, namespace: str) -> RunOfProgram:
+    """Return what identifies a run that is recorded in `namespace`."""
+    return RunOfProgram(ProgramId(namespace, run.application, run.program), run.run)
 
 
 def _log_success(outcome: Recorded | Spooled) -> None:

@@ -69,7 +69,10 @@ class StageContext:
         self._operations.append(frozenset(operations) if is_set else tuple(operations))
 
     def to_dict(self) -> Json:
-        """Return operations and mutations as members of a stage in a pipeline config, without empty lists."""
+        """Return operations and mutations as members of a stage in a pipeline config, without empty lists.
+
+        Raises UnreadableDocument for a set of operations without an order.
+        """
         members = {
             "operations": [
                 _stage_operation(operation)

@@ -165,12 +165,13 @@ def _watched(items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
-def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
+def until_over(items: Iterable[T], *, truncated_by: set[str], needs_first: bool = True) -> Iterator[T]:
     """Yield `items`. If iterating them raises DeadlineExceeded, end and add `limit()` to `truncated_by`.
 
-    Raises the error if no item came before it. This function itself does not read the clock.
+    Raises the error if no item came before it, unless `needs_first` is false because the answer has other
+    parts. This function itself does not read the clock.
     """
-    is_first = True
+    is_first = needs_first
     try:
         for item in items:
             is_first = False

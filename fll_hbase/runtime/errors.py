@@ -181,7 +181,7 @@ class TooManyRejects(BatchStopped):
 
 
 class NotFound(LineageError):
-    """No recorded run mentions this dataset, field or run: check the spelling."""
+    """Nothing of this name is recorded (dataset, field, run, policy, token or grant): check the spelling."""
 
     slug, title, status = "never-seen", "Never seen", HTTPStatus.NOT_FOUND
 
@@ -284,6 +284,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         UnreadableDocument,
         InvalidQuery,
         InvalidLineage,
+        UnknownSubject,
         Forbidden,
         ReadOnlyStore,
         NotFound,

@@ -29,8 +29,12 @@ def decoder(shape: type[T]) -> msgspec.json.Decoder[T]:
 
 
 def decode(text: bytes | str, shape: type[T]) -> T:
-    """Return the value of a type that JSON encodes. Raises msgspec.MsgspecError and UnicodeDecodeError."""
-    return decoder(shape).decode(text)
+    """Return the value of a type that JSON encodes. Raises msgspec.DecodeError for any other text."""
+    try:
+        return decoder(shape).decode(text)
+    except (UnicodeDecodeError, RecursionError) as error:
+        # msgspec raises Python's own errors for a text that is not UTF-8 or nested too deeply.
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def convert(value: Any, shape: type[T]) -> T:

@@ -89,7 +89,11 @@ class Validator:
         """
         if self.errors.count == errors_before:
             return False
-        self.refused.extend(self.errors.remove_after(errors_before))
+        count = self.errors.count - errors_before
+        listed = self.errors.remove_after(errors_before)
+        self.refused.extend(listed)
+        if count > len(listed):
+            self.refused.append(FieldError("", "more errors are not listed", count - len(listed)))
         return True
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:

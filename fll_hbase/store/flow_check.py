@@ -160,13 +160,10 @@ class FlowChecker(Reader):
         for begin in range(0, len(contents), CONTENTS_PER_READ):
             chunk = contents[begin : begin + CONTENTS_PER_READ]
             self._contents.load(chunk)
-            sources = (
-                field
-                for checksum in chunk
-                for field in self._contents.field_map(checksum).fields
-                if field not in upstream
-            )
-            while fields := list(islice(dict.fromkeys(sources), SOURCES_PER_WALK)):
+            read = (field for checksum in chunk for field in self._contents.field_map(checksum).fields)
+            # Lazy, so that a walk leaves out what the walks before it have reached.
+            sources = (field for field in dict.fromkeys(read) if field not in upstream)
+            while fields := list(islice(sources, SOURCES_PER_WALK)):
                 reach = self._reach.fields_within(replace(_walk(policy, fields[0]), others=tuple(fields[1:])))
                 upstream.update(fields, reach.paths)
                 truncated_by.update(reach.truncated_by)

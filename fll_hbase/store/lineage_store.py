@@ -125,7 +125,7 @@ class LineageStore:
         """Record runs, or events of runs, in order. Returns one result each, durable on return.
 
         A run whose result is an error is not visible to queries. Raises StoreUnavailable, or CorruptRow for a
-        damaged content: then some runs may be stored, and all of them can safely be sent again.
+        damaged file: then some runs may be stored, and all of them can safely be sent again.
         """
         return self.components.committer.record(runs)
 
@@ -133,7 +133,7 @@ class LineageStore:
         """Record one run or event in a commit shared with other threads; durable on return.
 
         Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, CorruptRow for a
-        damaged row of the run, and the errors of `record`.
+        damaged row of the run or of its content, and the errors of `record`.
         """
         return self._group_commit.record(run)
 

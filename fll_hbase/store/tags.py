@@ -22,9 +22,7 @@ from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Row, Scan, Table
 
 CANDIDATES_MAX = 10_000
-"""Maximum number of index rows read for a page of tagged fields, or to find whether any field has a tag.
-
-Removed tags leave rows behind."""
+"""Maximum number of index rows read for a page of tagged fields. Removed tags leave rows behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +260,15 @@ class TagStore:
         }
         stored = self._listed_tags(set(firsts.values()))
         for tag, field in firsts.items():
-            if any(entry.tag == tag for entry in stored.get(field, ())) or self.tagged(tag, limit=1).tags:
+            if any(entry.tag == tag for entry in stored.get(field, ())) or self._is_in_use(tag):
                 yield tag
+
+    def _is_in_use(self, tag: str) -> bool:
+        """Return whether at least one field has a tag, reading its index up to the first such field."""
+        page = self.tagged(tag, limit=1)
+        while not page.tags and page.next_after is not None:
+            page = self.tagged(tag, limit=1, start_after=page.next_after)
+        return bool(page.tags)
 
 
 def _tags_named(rows: Iterable[Iterable[FieldTag]], tag: str) -> list[FieldTag]:

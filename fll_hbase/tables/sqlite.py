@@ -311,7 +311,7 @@ class SqliteTable:
         return deadline.seconds_left(self._busy_seconds)
 
     def _idle_reader(self) -> Connection:
-        """Return the last used reader, whose pages are cached, or a new one; none opened before a fork."""
+        """Return the last used reader of this process, whose pages are cached, or a new one."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_own:

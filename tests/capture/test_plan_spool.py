@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -127,6 +130,21 @@ def test_a_spool_that_is_gone_is_an_error(spool: PlanSpool) -> None:
         create(spool)
     with pytest.raises(PlanSpoolError, match="cannot be read"):
         list(spool.left(None))
+
+
+@pytest.mark.parametrize(("module", "call"), [(fcntl, "flock"), (os, "pwrite"), (os, "fsync")])
+def test_files_that_cannot_all_be_created_leave_nothing(
+    spool: PlanSpool, monkeypatch: pytest.MonkeyPatch, module: ModuleType, call: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "disk full")
+
+    monkeypatch.setattr(module, call, refuse)
+    with pytest.raises(PlanSpoolError, match="disk full"):
+        create(spool)
+    assert os.listdir(spool.path) == ["fll-capture"]
+    open_files = [os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()]
+    assert not [name for name in open_files if name.startswith(str(spool.path))]
 
 
 def test_only_complete_lines_are_read_whatever_their_length(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_errors_are_the_same(
 
 
 def test_items_are_those_of_a_query_with_pages(local: Connection) -> None:
-    with pytest.raises(InvalidQuery, match="DatasetDetails has no pages"):
+    with pytest.raises(InvalidQuery, match="DatasetDetails is not a list"):
         next(local.items(DatasetDetails(*DAILY)))
 
 

@@ -175,13 +175,23 @@ def test_a_run_that_is_too_large_is_refused_and_others_are_not() -> None:
         (b'a,b\n"1,2\n', "not CSV in UTF-8"),
         (b"a,b\n\xff,2\n", "not CSV in UTF-8"),
         (b"a,b,a\n1,2,3\n", "has 'a' more than once"),
-        (b"a,b\n" + b"1," * BYTES_MAX, "a line has more than 10000 characters"),
+        (b"a,b\n" + b"1," * BYTES_MAX, "a row has more than 10000 characters"),
+        (b"a,b\n" + b'"\n",' * BYTES_MAX, "a row has more than 10000 characters"),
+        (b'a,b\n"' + b"x\n" * BYTES_MAX, "a row has more than 10000 characters"),
     ],
 )
 def test_broken_csv_is_an_error_with_its_line(raw: bytes, expected: str) -> None:
     ((number, error),) = contents(read(raw, "x.csv"))
     assert number in (1, 2)
     assert expected in error
+
+
+def test_another_reader_with_a_lower_limit_changes_nothing() -> None:
+    rows = [row(str(number), "t" * 5_000) for number in range(5)]
+    lines = DATABRICKS.read(io.BytesIO(as_csv(rows)), name="x.csv", bytes_max=BYTES_MAX)
+    first = next(lines)
+    assert "a row has more than 10 characters" in detail(read(as_csv(rows), "x.csv", bytes_max=10)[0])
+    assert [item for _, group in contents([first, *lines]) for item in group] == rows
 
 
 @given(st.lists(st.sampled_from(["a", "b", "B", "c", "", None, "é"]), max_size=12))

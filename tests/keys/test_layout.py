@@ -192,6 +192,17 @@ def test_a_malformed_tail_is_corrupt(tail: bytes) -> None:
         layout.parse_reference_tail(tail)
 
 
+@example(b"a")
+@given(st.binary(max_size=20) | st.from_regex(rb"[a-c%0-9|]{0,8}", fullmatch=True))
+def test_any_other_column_of_an_alias_is_corrupt_and_nothing_else(rest: bytes) -> None:
+    column = layout.ALIAS + rest
+    try:
+        alias = layout.parse_alias(column)
+    except CorruptRow:
+        return
+    assert layout.alias_column(alias) == column
+
+
 @given(st.binary(max_size=20) | st.from_regex(rb"[a-c%0-9|]{0,8}", fullmatch=True))
 def test_any_other_field_column_is_corrupt_and_nothing_else(rest: bytes) -> None:
     column = layout.WRITTEN + rest

@@ -113,6 +113,19 @@ def test_pages_with_the_arguments_of_next_have_every_item_once() -> None:
     assert listed == list(range(1_000))
 
 
+@dataclass(frozen=True)
+class _Quarters(_List):
+    """Each of whose reads is of a quarter, as the pages of derivations."""
+
+    joins_pages: ClassVar[bool] = False
+
+
+@pytest.mark.parametrize("limit", [2, 100, 5_000, 1_000_000])
+def test_the_next_page_begins_after_the_items_shown(limit: int) -> None:
+    answer = bounded_answer(_Quarters(limit=limit), _page, bytes_max=BYTES_MAX)
+    assert answer["next"]["cursor"] == str(len(answer["answer"]["items"]))
+
+
 _BODIES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=300),
     lambda inner: st.lists(inner, max_size=60) | st.dictionaries(st.text(max_size=100), inner, max_size=120),

@@ -174,7 +174,11 @@ def test_texts_that_are_nearly_operations_raise_nothing_else(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "null", "[]", "{}", '{"type":"READ"}', '{"name":"x","description":"","type":"SORT"}']
+    "text",
+    [
+        *("", "null", "[]", "{}", '{"type":"READ"}', '{"name":"x","description":"","type":"SORT"}'),
+        '{"name":"x","description":"","type":"READ","source":"y","outputs":[]}',
+    ],
 )
 def test_texts_that_are_no_operation(text: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):

@@ -112,6 +112,19 @@ def test_an_influence_on_all_rows_ends_with_the_write() -> None:
     assert between(operations, "f00000", "f00001") is None
 
 
+def test_an_influence_on_all_rows_ends_with_no_write_of_another_source() -> None:
+    first, second = (InputField("read", name, Influence.INDIRECT) for name in names(2))
+    third = InputField("t", "f00002", Influence.INDIRECT)
+    copied = Transform("t", "IDENTITY", (InputField("read", "f00002"),), (Field("f00002"),))
+    writes = [
+        replace(write([item]), name=f"write{number}") for number, item in enumerate((first, second, third))
+    ]
+    operations = [read(3), copied, *writes]
+    assert between(operations, "f00000", "*") == (["write0"], False)
+    assert between(operations, "f00001", "*") == (["write1"], False)
+    assert between(operations, "f00002", "*") == (["write2"], False)
+
+
 def test_a_field_that_is_written_may_also_decide_which_rows_are() -> None:
     both = [InputField("read", "f00000"), InputField("read", "f00000", Influence.INDIRECT)]
     operations = [read(1), write(both)]

@@ -17,8 +17,10 @@ from hypothesis import given
 from openlineage.client import event_v2
 
 from api.app import create_app
-from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model import lineage
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.operations import InputField, Read, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.queries import openlineage_export
 from fll_hbase.queries.field_lineage import field_lineage
@@ -216,6 +218,21 @@ def test_types_and_unused_fields_of_the_catalogue_come_back() -> None:
     for name in ("i", "o"):
         assert again.catalogue.fields(Dataset("db", name)) == store.catalogue.fields(Dataset("db", name))
     assert [len(event["inputs"][0]["facets"]["schema"]["fields"]) for event in events] == [1, 3]
+
+
+@pytest.mark.parametrize("types", [("int", ""), ("", "int")])
+def test_an_operation_without_a_type_leaves_the_type_of_another(types: tuple[str, str]) -> None:
+    store = empty()
+    source, destination = Dataset("ns", "i"), Dataset("ns", "o")
+    reads = [Read(f"r{number}", "", source, "", (Field("a", type_),)) for number, type_ in enumerate(types)]
+    write = Write("w", "", destination, "", tuple(InputField(read.name, "a") for read in reads))
+    for number in range(2):
+        run = ProgramRun("ns", "app", "", "spark", "copy", f"run {number}", number)
+        store.record_one(RecordedRun(run, lineage.build_lineage([*reads, write])))
+    # The event of the oldest run has the types of the catalogue, too.
+    newest, _ = exported(store, destination)
+    for dataset in (*newest["inputs"], *newest["outputs"]):
+        assert dataset["facets"]["schema"]["fields"] == [{"name": "a", "type": "int"}]
 
 
 @pytest.mark.slow

@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.wire.query_params import parse_query_string
+from fll_hbase.model.window import DAY_MS
+from fll_hbase.queries import name_json
 from fll_hbase.queries.catalogue import DatasetDetails, Datasets, Fields, Namespaces
 from fll_hbase.queries.contents import Content
 from fll_hbase.queries.diff import DatasetDiff, Diff
 from fll_hbase.queries.history import History
 from fll_hbase.queries.impact.change_impact import Impact
+from fll_hbase.queries.lineage import Lineage, LineageEntry
+from fll_hbase.queries.names import DatasetName
 from fll_hbase.queries.openlineage_events import (
     AllOpenLineageEvents,
     NamespaceOpenLineageEvents,
@@ -28,6 +32,8 @@ from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.run_details import Run
 from fll_hbase.queries.runs import AllRuns, NamespaceRuns, RunCounts, Runs
 from fll_hbase.queries.search import Search
+from fll_hbase.queries.tables import named_json
+from fll_hbase.queries.time_window import day_text
 from fll_hbase.runtime.errors import InvalidQuery
 
 QUERIES: tuple[type[Query[Any]], ...] = (
@@ -73,6 +79,26 @@ def test_the_order_of_times_is_checked(query: type[Query[Any]]) -> None:
     with pytest.raises(InvalidQuery) as error:
         query.check_times(times, now_ms=9_000)
     assert ("start", "is after end") in {(item.path, item.detail) for item in error.value.errors}
+
+
+def test_a_hidden_entry_of_lineage_has_a_row() -> None:
+    entry = LineageEntry(
+        level=1,
+        direction="backward",
+        source=DatasetName(hidden=1),
+        destination=DatasetName(namespace="ns", name="d"),
+        fieldmap=(),
+    )
+    sent = msgspec.json.decode(msgspec.json.encode([entry]))
+    for body in ((entry,), named_json(sent)):
+        (row,) = Lineage.table.rows(body)
+        assert (row["sourceName"], row["unknown"]) == ("hidden 1", True)
+    assert name_json.remove_hidden_names(named_json((entry,))) == sent
+
+
+def test_a_day_beyond_the_year_9999_is_in_whole_milliseconds() -> None:
+    last = 2_932_896
+    assert [day_text(day) for day in (last, last + 1)] == ["9999-12-31", str((last + 1) * DAY_MS)]
 
 
 def test_a_hidden_program_has_a_number_and_no_names() -> None:

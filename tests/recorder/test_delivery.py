@@ -216,6 +216,19 @@ def test_with_a_mistyped_url_runs_go_to_the_spool(tmp_path: Path, url: str) -> N
     assert run_ids(tmp_path / "spool") == ["run-0", "run-1"]
 
 
+@pytest.mark.parametrize("other", [{"namespace": "other"}, {"application": "other"}, {"program": "other"}])
+def test_runs_of_two_programs_with_one_id_are_both_in_the_spool(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    with LineageRecorder(
+        "http://", namespace="myns", timeout_seconds=0.2, spool=tmp_path / "spool"
+    ) as recorder:
+        for name, members in (("mine", {}), ("theirs", other)):
+            recorder.record(Destination("myns", name), seed.OPERATIONS, run=seed.run("1", **members))
+    mine, theirs = (json.loads(path.read_bytes()) for path in documents(tmp_path / "spool"))
+    assert [document["destination"]["name"] for document in (mine, theirs)] == ["mine", "theirs"]
+
+
 @pytest.mark.parametrize("reply", [Reply(404, b"<html>"), Reply(500, b"oops"), Reply(401)])
 def test_what_a_server_of_another_kind_refuses_goes_to_the_spool(tmp_path: Path, reply: Reply) -> None:
     with serving(reply) as server:

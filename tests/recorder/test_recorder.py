@@ -113,6 +113,15 @@ def test_several_destinations_of_one_run_add_up(store: LineageStore) -> None:
         assert listed.run.state is State.COMPLETE
 
 
+def test_runs_of_two_namespaces_with_one_id_do_not_add_up(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    theirs = Dataset("myns", "theirs")
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run("1"))
+    recorder.record(Destination(*theirs), seed.OPERATIONS, run=seed.run("1", namespace="other"))
+    assert [listed.run.namespace for listed in runs(store)] == ["myns"]
+    assert [listed.run.namespace for listed in runs(store, theirs)] == ["other"]
+
+
 def test_recording_a_destination_again_replaces_its_operations(store: LineageStore) -> None:
     recorder = LineageRecorder(store, namespace="myns")
     recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())

@@ -32,6 +32,7 @@ from fll_hbase.runtime.errors import (
 )
 from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import CommitResult
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
@@ -305,6 +306,16 @@ def test_derivations_of_a_field_are_truncated_between_runs() -> None:
             assert result.truncated_by == (("request_seconds=60",) if is_cut else ())
     assert lengths == set(range(1, HOPS + 1))
     table.close()
+
+
+def test_known_edges_are_not_lost_if_no_time_is_left_to_explain_them(chain: LineageStore) -> None:
+    start = DatasetField(Dataset("ns", "d0"), "x")
+    edges = chain.reach(ReachQuery(start, EVER, Direction.FORWARD)).edges
+    truncated_by: set[str] = set()
+    assert len(chain.hops(edges, truncated_by)) == HOPS
+    with deadline.limited(0.0):
+        assert chain.hops(edges, truncated_by) == {}
+    assert truncated_by == {"request_seconds=0"}
 
 
 def test_a_commit_that_was_cut_off_anywhere_can_be_sent_again() -> None:

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -78,3 +79,9 @@ def test_a_decoder_is_made_once() -> None:
     assert typed_json.decode(b'["a"]', list[str]) == ["a"]
     with pytest.raises(msgspec.ValidationError):
         typed_json.convert([1], list[str])
+
+
+@pytest.mark.parametrize("text", [b"", b'["\xff"]', b"[" * 100_000])
+def test_every_other_text_raises_one_error(text: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        typed_json.decode(text, list[Any])

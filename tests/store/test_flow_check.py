@@ -19,11 +19,12 @@ from fll_hbase.model.window import Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import CorruptRow
-from fll_hbase.store.flow_check import FlowCheck, FlowChecker
+from fll_hbase.store.flow_check import SOURCES_PER_WALK, FlowCheck, FlowChecker
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.query_parameters import FlowQuery
 from fll_hbase.store.results import Flow
+from fll_hbase.store.tags import TagStore
 from fll_hbase.tables import Put, open_table
 from tests.support.audit_runner import findings
 from tests.support.masking_runs import MaskingRun, masking_runs, policies
@@ -199,6 +200,30 @@ def test_a_check_that_a_limit_cut_looks_again() -> None:
     settings = replace(store.settings, connections_max=100)
     larger = LineageStore(store.table, settings)
     assert check(larger, POLICY, delivered).reported == 1
+
+
+def after_many_sources(level: int, **settings: Any) -> LineageStore:
+    """A store with an old tag on level0, and a content that reads two walks of fields before `level`."""
+    store = new_store(**settings)
+    TagStore(store.table, store.catalogue, clock=lambda: 1).put(chain_field(0), "PII", TagNote())
+    columns = (DatasetField(DATASETS[0], f"column{number}") for number in range(2 * SOURCES_PER_WALK))
+    edges = [Edge(column, DatasetField(DATASETS[1], "x"), True) for column in columns]
+    record(store, *(step(number) for number in range(level)))
+    edges.append(Edge(chain_field(level), chain_field(level + 1), True))
+    record(store, MaskingRun("9", NOON_MS, tuple(edges)))
+    return store
+
+
+def test_a_violation_behind_more_sources_than_one_walk_takes() -> None:
+    store, delivered = after_many_sources(0), Delivered()
+    assert check(store, replace(POLICY, into="ns/level1"), delivered, since_ms=2).reported == 1
+    assert delivered.pairs() == [(chain_field(0), chain_field(1))]
+
+
+def test_a_cut_of_a_later_walk_is_named() -> None:
+    store = after_many_sources(3, connections_max=2)
+    result = check(store, replace(POLICY, into="ns/level4"), Delivered(), since_ms=2)
+    assert result.truncated_by == ("connections_max=2",)
 
 
 def test_a_damaged_state_is_an_error_and_a_finding() -> None:

@@ -12,6 +12,7 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.tags import AgePolicy, FieldTag, TagNote, parse_max_age
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime.errors import CorruptRow
+from fll_hbase.store import tags
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.audit.findings import Kind
@@ -56,6 +57,19 @@ def test_a_tag_of_an_alias_is_one_of_the_dataset(store: LineageStore) -> None:
     assert [tag.field for tag in store.tags.tagged("PII", limit=9).tags] == [by_alias]
     store.tags.remove(EMAIL, "PII")
     assert store.tags.field_tags(by_alias) == []
+
+
+def test_a_tag_in_use_behind_many_removed_ones_is_listed(
+    store: LineageStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tags, "CANDIDATES_MAX", 2)
+    fields = [f"f{number}" for number in range(6)]
+    store.put_metadata([DatasetMetadata(PEOPLE, tags=tuple(DeclaredTag(name, "PII", "") for name in fields))])
+    for name in fields[:-1]:
+        store.tags.remove(DatasetField(PEOPLE, name), "PII")
+    assert list(store.tags.tags()) == ["PII"]
+    store.tags.remove(DatasetField(PEOPLE, fields[-1]), "PII")
+    assert list(store.tags.tags()) == []
 
 
 def test_two_writers_leave_one_of_their_tags_and_its_index(store: LineageStore, table: Table) -> None:

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from fll_hbase.cli.options import Target, dataset_arguments, target_options, window_options
+from fll_hbase.cli.output import print_incomplete
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.queries.openlineage_events import OpenLineageEvents
 from fll_hbase.queries.time_window import WindowText
@@ -37,6 +38,11 @@ def export(*, namespace: str, name: str, window: WindowText, line_format: str, t
     Recorded into another store, they give the same answers about NAME.
     """
     with target.open() as client:
-        # Line by line, because the size of an export is unlimited and must not be collected in memory.
-        for event in client.items(OpenLineageEvents(namespace, name, start=window.start, end=window.end)):
-            click.echo(msgspec.json.encode(event))
+        # Page by page, because the size of an export is unlimited and must not be collected in memory.
+        query = OpenLineageEvents(namespace, name, start=window.start, end=window.end)
+        reasons = set()
+        for page in client.pages(query):
+            reasons.add(page.incomplete)
+            for event in page.body:
+                click.echo(msgspec.json.encode(event))
+    print_incomplete(sorted(reasons))

@@ -46,7 +46,7 @@ Examples:
     metavar="TIME",
     type=TIME,
     default=None,
-    help="Also what was recorded since TIME.  [default: the last look]",
+    help="What is new since TIME, if it is before the last check.  [default: the last check]",
 )
 @click.option("--webhook", "url", metavar="URL", help="Send events to URL instead of standard output.")
 @click.option(

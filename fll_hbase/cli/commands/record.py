@@ -70,7 +70,7 @@ Examples:
     "--dataset-namespace",
     metavar="NS",
     default="",
-    help="With --dbt, --sql or rows: namespace of the datasets, such as bigquery (default: --namespace).",
+    help="With --dbt, SQL or rows: namespace of the datasets, such as bigquery (default: --namespace).",
 )
 @row_options
 @click.option("--dry-run", is_flag=True, help="Print what would be recorded, and store nothing.")
@@ -187,7 +187,7 @@ def _check_namespaces(
     is_used = dbt_target is not None or row_format or (file_run is not None and file_run.kind == SQL)
     if dataset_namespace and not is_used:
         options = ", ".join(f"--{document_format.name}" for document_format in ROW_FORMATS)
-        raise click.UsageError(f"--dataset-namespace needs --dbt, --sql or one of {options}.", context)
+        raise click.UsageError(f"--dataset-namespace needs --dbt, SQL or one of {options}.", context)
     if row_format and not namespace:
         raise click.UsageError(f"--{row_format} needs --namespace too.", context)
 

@@ -28,6 +28,7 @@ from fll_hbase.cli.output import (
     format_options,
     has_all,
     print_answer,
+    print_incomplete,
     print_page,
     shows_all,
 )
@@ -37,7 +38,7 @@ from fll_hbase.cli.render.report_view import report_page
 from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.queries.flows import Flows
-from fll_hbase.queries.policies import Policy
+from fll_hbase.queries.policies import Policies, Policy
 from fll_hbase.queries.query import Query
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
@@ -161,12 +162,15 @@ def _print_all(query: Retention, window: WindowText, target: Target, output_form
             "--all has no CSV; ask for one policy, or for JSON.", click.get_current_context()
         )
     with target.open() as client:
-        policies = client.policies().body.policies
+        # By page, because the default limit of a list would cut them.
+        lists = list(client.pages(Policies()))
+        policies = [policy for listed in lists for policy in listed.body.policies]
         answers = [
             client.ask(replace(query, policy=policy.name, namespace=_namespace(policy)))
             for policy in policies
             if policy.max_age and (policy.field is None or not policy.field.hidden)
         ]
+    print_incomplete(listed.incomplete for listed in lists)
     documents = [_retention(answer, report_stamp(target, window, answer.principal)) for answer in answers]
     if output_format == JSON:
         print_json({"reports": [to_builtins(answer.body) for answer in answers]})

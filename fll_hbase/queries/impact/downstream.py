@@ -50,7 +50,10 @@ class ImpactedProgram(ProgramName, frozen=True, kw_only=True):
 
 
 class Downstream(Body, frozen=True, kw_only=True):
-    """Everything downstream of a change: the nearest fields, all datasets, and programs, newest run first."""
+    """Everything downstream of a change: the nearest fields, all datasets, and programs.
+
+    Programs have the newest run first, those with unknown fields last.
+    """
 
     fields: tuple[ImpactedField, ...]
     field_count: int

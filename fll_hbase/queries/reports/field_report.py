@@ -224,9 +224,10 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         """Return the report as a page to print, or the `part` of it as CSV."""
         return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
 
-    def join(self, first: Any, last: Any, items: Sequence[Any]) -> Any:
-        """Return the first page with the runs of all pages."""
-        return msgspec.structs.replace(first, runs=tuple(items), more_runs=last.more_runs)
+    def join(self, pages: Sequence[Any], items: Sequence[Any]) -> Any:
+        """Return the first page with the runs of all pages, and the limits that cut any of them."""
+        report = self._joined(pages[0], pages, items)
+        return msgspec.structs.replace(report, more_runs=pages[-1].more_runs)
 
 
 class Graph(Body, frozen=True, kw_only=True):

@@ -59,7 +59,9 @@ class ReachedField(FieldWithTags, frozen=True, kw_only=True):
     last_run: str | None = None
     last_run_namespace: Annotated[str | None, RUN_NAMESPACE] = None
     failed: bool = False
-    dropped: Annotated[bool, msgspec.Meta(description="Some run read it and did not use it")] = False
+    dropped: Annotated[
+        bool, msgspec.Meta(description="In some run, a transform without outputs takes it")
+    ] = False
     path: tuple[FieldName, ...]
 
 

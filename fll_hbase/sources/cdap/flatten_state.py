@@ -232,7 +232,10 @@ class FlattenState:
         return self._merged[names].copy()
 
     def _add_merges(self, names: tuple[str, ...], flow: FieldFlow) -> FieldFlow:
-        """Add operations for fields with several origins, up to MERGES_MAX; return the changed flow."""
+        """Add operations for fields with several origins; return the changed flow.
+
+        Adds none once the run has MERGES_MAX operations of any kind.
+        """
         stages = ",".join(names)
         short = stages if len(stages) <= _STAGE_CHARS_MAX else f"{stages[:_STAGE_CHARS_MAX]}…"
         ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]

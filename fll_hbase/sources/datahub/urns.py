@@ -72,8 +72,11 @@ def dataset_urn(dataset: Dataset) -> str:
 
 
 def platform_and_environment(namespace: str) -> tuple[str, str]:
-    """Split a namespace: `hive:DEV` into `hive` and `DEV`, `hive` into `hive` and the default `PROD`."""
-    data = _ENVIRONMENT.fullmatch(namespace)
+    """Split a namespace: `hive:DEV` into `hive` and `DEV`, `hive` into `hive` and the default `PROD`.
+
+    Other entities have no environment, so `urn:li:chart` is not split, and also has the default.
+    """
+    data = None if _ENTITIES.fullmatch(namespace) else _ENVIRONMENT.fullmatch(namespace)
     return (data[1], data[2]) if data else (namespace, PROD)
 
 

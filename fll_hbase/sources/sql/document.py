@@ -19,7 +19,14 @@ from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.sql.parser import BrokenStatement, Script, Statement, StatementTooLarge, parse_script
+from fll_hbase.sources.sql.parser import (
+    MALFORMED,
+    BrokenStatement,
+    Script,
+    Statement,
+    StatementTooLarge,
+    parse_script,
+)
 from fll_hbase.sources.sql.queries.query_results import open_resolver
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements.statement_reader import read_statements
@@ -119,8 +126,7 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
         # The parser bounds parentheses only; deep nesting of other kinds can exceed Python's stack.
         except RecursionError as error:
             raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # The parser accepts more than any grammar. A tree without a required part means bad SQL.
+        except MALFORMED as error:
             detail = f"has a form that is not understood: {error}"
             raise UnreadableDocument([FieldError("sql", detail)]) from error
         schema = tables.schema(target)

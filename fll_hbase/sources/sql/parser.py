@@ -51,6 +51,9 @@ SUGGESTED_SIZE_MAX = 2_000
 CHARACTERS_MAX = 1_000_000
 """Length of the longest script, whose tokens occupy a processor for a second and need 200 MB."""
 
+MALFORMED = (AttributeError, IndexError, KeyError, SqlglotError, TypeError, ValueError)
+"""Errors of reading a tree that lacks a part, since the library accepts more than any grammar."""
+
 # The library logs the text of statements; the warnings of a document report what is relevant.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
@@ -101,13 +104,14 @@ class BrokenStatement:
     """A statement that cannot be parsed, with its error. `exceeds` means that it is too much for the parser.
 
     `assigned` are the names that it may set, as returned by `assigned_names`. `record` is the name of its
-    rows.
+    rows. `tokens` are its tokens, or () for a query of rows.
     """
 
     error: FieldError
     exceeds: bool = False
     assigned: frozenset[str] = frozenset()
     record: str = ""
+    tokens: Sequence[Token] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +289,8 @@ class _StatementParser:
             return Rows(part.record, part.variables, part.cursor, parsed)
         statement = self._statement(part.tokens, sql)
         if isinstance(statement, BrokenStatement):
-            return replace(statement, assigned=frozenset(assigned_names(part.tokens)))
+            assigned = frozenset(assigned_names(part.tokens))
+            return replace(statement, assigned=assigned, tokens=part.tokens)
         if part.procedure and isinstance(statement, Statement):
             return replace(statement, procedure=part.procedure)
         return statement

@@ -36,6 +36,9 @@ COPIED, COMPUTED, MASKED, INFLUENCE = "copied", "computed", "masked", "influence
 _WALK_SHARE = 0.5
 """The share of a request's time for following fields; the rest is for operations and runs."""
 
+_REACH_SHARE = 0.9
+"""The share of that time for the walk from one field; the rest is for reading aliases."""
+
 Contents = dict[str, int]
 """The contents of the edges into the end of a flow, each with a start (ms) from which its runs count."""
 
@@ -75,10 +78,11 @@ class FlowReader(Reader):
         origins = self.tagged(query.policy, collected.truncated_by)
         with deadline.shared(_WALK_SHARE):
             self.find(query, origins, collected)
+        # Read before the operations, because a report that the deadline cuts needs them, too.
+        horizons = self._horizon_reader.load(collected.datasets | {origin.dataset for origin in origins})
         flows = self.explained(collected)
         programs = self._programs(query, flows, collected)
         flows = [replace(flow, programs=programs[number]) for number, flow in enumerate(flows)]
-        horizons = self._horizon_reader.load(collected.datasets | {origin.dataset for origin in origins})
         return FlowReport(
             query.policy,
             len(origins),
@@ -100,40 +104,39 @@ class FlowReader(Reader):
 
         Raises DeadlineExceeded only before the first field is followed; later it notes the limit.
         """
-        for origin, reach in deadline.until_over(
-            self._reached(query, origins), truncated_by=collected.truncated_by
+        for origin, reach, forbidden in deadline.until_over(
+            self._reached(query, origins, collected.truncated_by), truncated_by=collected.truncated_by
         ):
             collected.truncated_by |= set(reach.truncated_by)
             collected.unknown |= set(reach.unknown)
             collected.datasets |= {end.dataset for end in reach.hops}
-            self._add(query.policy, origin, reach, collected)
+            self._add(origin, reach, forbidden, collected)
 
     def _reached(
-        self, query: FlowQuery, origins: Iterable[DatasetField]
-    ) -> Iterator[tuple[DatasetField, Reach]]:
-        """Yield each field with what it reaches. Raises DeadlineExceeded."""
+        self, query: FlowQuery, origins: Iterable[DatasetField], truncated_by: set[str]
+    ) -> Iterator[tuple[DatasetField, Reach, set[Dataset]]]:
+        """Yield each field with its reach, and the forbidden datasets in it. Raises DeadlineExceeded."""
         policy = query.policy
         for origin in origins:
             deadline.check()
-            yield (
+            reach_query = ReachQuery(
                 origin,
-                self._reach.fields_within(
-                    ReachQuery(
-                        origin,
-                        query.window,
-                        Direction.FORWARD,
-                        causal=query.causal,
-                        indirect=policy.influence == ANY,
-                        failed=query.failed,
-                        unmasked=policy.unless_masked,
-                        contents_max=sys.maxsize,
-                    )
-                ),
+                query.window,
+                Direction.FORWARD,
+                causal=query.causal,
+                indirect=policy.influence == ANY,
+                failed=query.failed,
+                unmasked=policy.unless_masked,
+                contents_max=sys.maxsize,
             )
+            with deadline.shared(_REACH_SHARE):
+                reach = self._reach.fields_within(reach_query)
+            yield origin, reach, self._forbidden(policy, {end.dataset for end in reach.paths}, truncated_by)
 
-    def _add(self, policy: FlowPolicy, origin: DatasetField, reach: Reach, collected: FlowCollection) -> None:
+    def _add(
+        self, origin: DatasetField, reach: Reach, forbidden: Collection[Dataset], collected: FlowCollection
+    ) -> None:
         """Add the flows of one field, up to the number of connections that the settings allow."""
-        forbidden = self._forbidden(policy, {end.dataset for end in reach.paths}, collected.truncated_by)
         edges = {(edge.source, edge.destination): edge for edge in reach.edges}
         into: dict[DatasetField, list[ReachEdge]] = defaultdict(list)
         for edge in reach.edges:
@@ -162,7 +165,7 @@ class FlowReader(Reader):
         return {name for name in visible if policy.forbids((name, *aliases.get(name, ())))}
 
     def explained(self, collected: FlowCollection) -> list[Flow]:
-        """Return the flows with kinds and operations of their hops; note limits. Raises DeadlineExceeded."""
+        """Return the flows with kinds and operations of their hops, and note the limits that cut these."""
         edges = [
             edge._replace(checksums=edge.checksums[:EDGE_CONTENTS_MAX]) for edge in collected.edges.values()
         ]
@@ -172,16 +175,18 @@ class FlowReader(Reader):
             for edge in edges
             if edge.direct and not _is_copied(ways.get(edge[:2], ()))
         ]
-        masked = set(
-            deadline.until_over(self._masked(computed[:HOPS_MAX]), truncated_by=collected.truncated_by)
-        )
+        decided = self._masked(computed[:HOPS_MAX])
+        masked = dict(deadline.until_over(decided, truncated_by=collected.truncated_by, needs_first=False))
         return [
             replace(flow, hops=tuple(_explained(hop, ways, masked) for hop in flow.hops))
             for flow in collected.flows
         ]
 
-    def _masked(self, edges: Sequence[ReachEdge]) -> Iterator[Ends]:
-        """Yield the ends of direct edges whose contents all mask the value. Raises DeadlineExceeded."""
+    def _masked(self, edges: Sequence[ReachEdge]) -> Iterator[tuple[Ends, bool]]:
+        """Yield the ends of each direct edge, and whether its contents all mask the value.
+
+        Raises DeadlineExceeded.
+        """
         datasets = {end.dataset for edge in edges for end in edge[:2]}
         aliases = self._catalogue.aliases(datasets)
         self._unmasked_graph.load(
@@ -192,7 +197,7 @@ class FlowReader(Reader):
                 {DatasetField(name, end.name) for name in (end.dataset, *aliases.get(end.dataset, ()))}
                 for end in edge[:2]
             )
-            if not any(
+            is_readable = any(
                 far.field in ends
                 for checksum in edge.checksums
                 for source in sources
@@ -200,13 +205,13 @@ class FlowReader(Reader):
                     checksum, Direction.FORWARD, source.dataset, [self._unmasked_graph.node(source)]
                 )
                 for far in steps.direct
-            ):
-                yield edge.source, edge.destination
+            )
+            yield (edge.source, edge.destination), not is_readable
 
     def _programs(
         self, query: FlowQuery, flows: Sequence[Flow], collected: FlowCollection
     ) -> list[tuple[FlowProgram, ...]]:
-        """Return the programs of each flow, reading the runs of each reached dataset once."""
+        """Return the programs of each flow, reading the runs of each reached dataset once; note a cut."""
         by_dataset: dict[Dataset, dict[int, Contents]] = defaultdict(dict)
         for number, flow in enumerate(flows):
             by_dataset[flow.destination.dataset][number] = collected.contents[number]
@@ -214,19 +219,21 @@ class FlowReader(Reader):
         for dataset, contents in sorted(by_dataset.items()):
             counts = _ProgramCounts(contents)
             runs = self._runs(query, dataset)
-            for run, checksum in deadline.until_over(runs, truncated_by=collected.truncated_by):
+            for run, checksum in deadline.until_over(
+                runs, truncated_by=collected.truncated_by, needs_first=False
+            ):
                 counts.add(run, checksum)
             for number in contents:
                 programs[number] = counts.programs(number)
         return programs
 
     def _runs(self, query: FlowQuery, dataset: Dataset) -> Iterator[tuple[ProgramRun, str]]:
-        """Yield the runs that wrote a dataset, name by name, and their checksums. Raises DeadlineExceeded."""
-        for name in (dataset, *self._catalogue.aliases([dataset]).get(dataset, ())):
-            writers = WindowQuery(Direction.BACKWARD, name, query.window, query.failed)
-            for run in self._windows.runs(writers, batch_size=BATCH_RUNS):
-                deadline.check()
-                yield run.run, run.checksum
+        """Yield each run that wrote a dataset under any name, with its checksum. Raises DeadlineExceeded."""
+        writers = WindowQuery(Direction.BACKWARD, dataset, query.window, query.failed)
+        names = self._catalogue.names(dataset)
+        for run in self._windows.runs_of_names(writers, names, batch_size=BATCH_RUNS):
+            deadline.check()
+            yield run.run, run.checksum
 
 
 class _ProgramCounts:
@@ -286,13 +293,19 @@ def _is_copied(ways: Iterable[Hop]) -> bool:
     return any(way.is_copied for way in ways)
 
 
-def _explained(hop: FlowHop, ways: Mapping[Ends, Sequence[Hop]], masked: Collection[Ends]) -> FlowHop:
-    """Return a hop with its ways and their kind, unknown for a hop whose ways were not read."""
+def _explained(hop: FlowHop, ways: Mapping[Ends, Sequence[Hop]], masked: Mapping[Ends, bool]) -> FlowHop:
+    """Return a hop with its ways and their kind, which is unknown for a hop that is not in `masked`.
+
+    A hop that copies the value, or only influences, needs no look at its contents.
+    """
     ends = hop.source, hop.destination
     listed = tuple(ways.get(ends, ()))
     if hop.kind or not listed:
         return replace(hop, ways=listed)
-    kind = COPIED if _is_copied(listed) else MASKED if ends in masked else COMPUTED
+    if _is_copied(listed):
+        return replace(hop, kind=COPIED, ways=listed)
+    is_masked = masked.get(ends)
+    kind = "" if is_masked is None else MASKED if is_masked else COMPUTED
     return replace(hop, kind=kind, ways=listed)
 
 

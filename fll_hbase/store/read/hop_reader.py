@@ -26,15 +26,14 @@ class HopReader(Reader):
         """Return, by the ends of each edge, the hops in its contents, the newest first.
 
         Leaves out edges without counted runs, and hops that are hidden or unknown. Reads at most the first
-        `HOPS_MAX` contents of edges, until the deadline; a reached limit is added to `truncated_by`. Raises
-        DeadlineExceeded if the deadline passes before the first hop.
+        `HOPS_MAX` contents of edges, until the deadline; a reached limit is added to `truncated_by`.
         """
         counted = [(checksum, edge) for edge in edges for checksum in edge.checksums]
         if len(counted) > HOPS_MAX:
             truncated_by.add(f"hops_explained_max={HOPS_MAX}")
         hops_by_ends: dict[Ends, dict[str, Hop]] = defaultdict(dict)
         for checksum, edge, hop in deadline.until_over(
-            self._hops(counted[:HOPS_MAX]), truncated_by=truncated_by
+            self._hops(counted[:HOPS_MAX]), truncated_by=truncated_by, needs_first=False
         ):
             hops_by_ends[edge.source, edge.destination][checksum] = hop
         order = {(edge.source, edge.destination): edge.checksums for edge in edges}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from fll_hbase.model.tags import AgePolicy
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import Reader, StoreComponents
 from fll_hbase.store.query_parameters import ReachQuery, RetentionQuery, WindowQuery
 from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
@@ -55,21 +57,27 @@ class WriterReader(Reader):
     """Reads the writers of fields. Threads may share it."""
 
     def written(self, query: WriterQuery) -> Iterator[tuple[ProgramRun, frozenset[DatasetField]]]:
-        """Yield each run that wrote any of the fields, by dataset, newest first. Raises DeadlineExceeded.
+        """Yield each run that wrote any of the fields, by dataset and name, newest first.
 
-        A run is yielded once for each name of a dataset that it wrote, with its fields in that dataset.
+        A run is yielded once for each dataset that it wrote, with its fields under all names of the dataset.
+        Raises DeadlineExceeded.
         """
         datasets = sorted({field.dataset for field in query.fields})
         aliases = self._catalogue.aliases(datasets)
         names = {name: dataset for dataset in reversed(datasets) for name in aliases.get(dataset, ())}
         names |= {dataset: dataset for dataset in datasets}
+        by_dataset: dict[Dataset, list[Dataset]] = defaultdict(list)
         for name in sorted(names):
+            by_dataset[names[name]].append(name)
+        for dataset, listed in by_dataset.items():
             by_content: dict[str, frozenset[DatasetField]] = {}
-            writers = WindowQuery(Direction.BACKWARD, name, query.window, query.failed)
-            for run in self._windows.runs(writers, batch_size=BATCH_RUNS):
+            writers = WindowQuery(Direction.BACKWARD, dataset, query.window, query.failed)
+            for run in self._windows.runs_of_names(writers, listed, batch_size=BATCH_RUNS):
                 # Thousands of runs may share a content.
                 if run.checksum not in by_content:
-                    by_content[run.checksum] = frozenset(self._fields(query, run.checksum, name, names))
+                    by_content[run.checksum] = frozenset(
+                        field for name in listed for field in self._fields(query, run.checksum, name, names)
+                    )
                 if by_content[run.checksum]:
                     yield run.run, by_content[run.checksum]
 
@@ -149,6 +157,8 @@ class RetentionReporter(Reader):
         origins = self._origins(query.policy, truncated_by)
         with deadline.shared(_WALK_SHARE):
             paths = self._paths(query, query.window, origins, truncated_by, unknown)
+        # Read before the writers, because a report that the deadline cuts needs it, too.
+        retained_from_ms = self._retained_from_ms(paths)
         union = WriterUnion()
         writers = WriterQuery(paths.keys(), frozenset(origins), query.window, query.indirect, query.failed)
         written = self._writers.written(writers)
@@ -160,6 +170,10 @@ class RetentionReporter(Reader):
         everything = (
             paths.keys() | self._paths(query, query.full_window, origins, truncated_by, unknown).keys()
         )
+        try:
+            retained_from_ms = max(retained_from_ms, self._retained_from_ms(everything))
+        except DeadlineExceeded:
+            truncated_by.add(deadline.limit())
         # After a cut, and for hidden datasets, the writing runs are unknown.
         visible = {field for field in everything if not is_hidden(field.dataset)}
         complying = set() if truncated_by else visible - written_fields.keys()
@@ -171,7 +185,7 @@ class RetentionReporter(Reader):
             tuple(expired),
             tuple(sorted(complying)),
             tuple(sorted(unknown)),
-            self._retained_from_ms(everything),
+            retained_from_ms,
             tuple(sorted(truncated_by)),
         )
 
@@ -214,9 +228,9 @@ class RetentionReporter(Reader):
         """Return each field derived from an origin in a window, with a shortest path, and the origins."""
         paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
         fields_max = self._settings.connections_max
-        for path in deadline.until_over(
-            self._iter_paths(query, window, list(paths), truncated_by, unknown), truncated_by=truncated_by
-        ):
+        iterated = self._iter_paths(query, window, list(paths), truncated_by, unknown)
+        # The origins are known anyway.
+        for path in deadline.until_over(iterated, truncated_by=truncated_by, needs_first=False):
             if path[-1] not in paths and len(paths) == fields_max:
                 truncated_by.add(f"connections_max={fields_max}")
                 break

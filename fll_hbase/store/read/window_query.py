@@ -225,6 +225,20 @@ class WindowReader:
                 return
             start = page[-1][0] + b"\x00"
 
+    def runs_of_names(
+        self, query: WindowQuery, names: Sequence[Dataset], *, batch_size: int
+    ) -> Iterator[CommittedRun]:
+        """Yield every matching run of a dataset once, name by name, newest first under each; see `runs`."""
+        listed: set[RunKey] = set()
+        for number, name in enumerate(names, 1):
+            for run in self.runs(replace(query, dataset=name), batch_size=batch_size):
+                if run.key not in listed:
+                    yield run
+                # Keep only the runs that come again.
+                others = names[number:]
+                if any(self._contents.has_dataset(run.checksum, query.direction, other) for other in others):
+                    listed.add(run.key)
+
     def matching_runs(
         self, query: WindowQuery, tails: Sequence[bytes], *, leaves_out_damaged: bool = False
     ) -> Iterator[CommittedRun]:

@@ -30,7 +30,7 @@ from fll_hbase.store.query_parameters import (
     RunsQuery,
 )
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import Content
+from fll_hbase.store.read.content_cache import Content, retry_on_missing_content
 from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
 from fll_hbase.store.read.field_summaries import (
     DatasetSummary,
@@ -86,6 +86,9 @@ ResultT = TypeVar(
 
 _DECISIONS_MAX = 10_000
 """Maximum number of namespaces with a cached decision on whether the principal may read them."""
+
+_READ_SHARE = 0.9
+"""The share of the time that is left for reading an answer; the rest is for finding its hidden runs."""
 
 
 class NumberedSummaryReader(FieldSummaryReader):
@@ -296,14 +299,16 @@ class StoreView(LineageStore):
 
     def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
         """Return every distinct derivation of the field, as shown, with its runs."""
-        result = self._shown(super().field_derivations(field, window, **query))
+        with deadline.shared(_READ_SHARE):
+            result = self._shown(super().field_derivations(field, window, **query))
         runs = self._shown_runs([run for item in result.derivations for run in item.runs])
         shown = (replace(item, runs=tuple(map(runs.__getitem__, item.runs))) for item in result.derivations)
         return replace(result, derivations=tuple(shown)) if runs else result
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""
-        stored = super().reach(query)
+        with deadline.shared(_READ_SHARE):
+            stored = super().reach(query)
         result = self._shown(stored)
         if result is not stored:
             edges = tuple(sorted(result.edges, key=edge_key))
@@ -315,7 +320,8 @@ class StoreView(LineageStore):
 
     def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
         """Return the stretches of runs that derived the field in the same way, with public checksums."""
-        result = super().history(field, window, **query)
+        with deadline.shared(_READ_SHARE):
+            result = super().history(field, window, **query)
         checksums = self._visible.public_checksums(stretch.checksum for stretch in result.stretches)
         runs = self._shown_runs([run for item in result.stretches for run in (item.last_run, item.first_run)])
         stretches = (
@@ -390,6 +396,7 @@ class StoreView(LineageStore):
         """Return the committed state of a run. Raises NotFound if its program is hidden."""
         return self._with_public_checksum(self._numbered(super().run(run, namespace)))
 
+    @retry_on_missing_content
     def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:
         """Return the committed state of a run, with its content as shown. Raises NotFound."""
         details = super().run(run, namespace)
@@ -444,19 +451,24 @@ class StoreView(LineageStore):
         return number_hidden(result) if has_hidden else result
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
-        """Return a page with public checksums and numbered programs; `runs` omits damaged contents."""
+        """Return a page with public checksums and numbered programs, without runs of damaged contents."""
         checksums = self._readable_checksums({listed.checksum for listed in page.runs})
-        page = replace(page, runs=tuple(listed for listed in page.runs if listed.checksum in checksums))
+        readable = [
+            (listed, key)
+            for listed, key in zip(page.runs, page.keys, strict=True)
+            if listed.checksum in checksums
+        ]
+        runs = tuple(listed for listed, _ in readable)
         # Only the program of a listed run may be hidden.
-        has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)
-        numbered = number_hidden(page.runs) if has_hidden else page.runs
-        runs = (
+        has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in runs)
+        shown = (
             listed
             if checksums[listed.checksum] == listed.checksum
             else replace(listed, checksum=checksums[listed.checksum])
-            for listed in numbered
+            for listed in (number_hidden(runs) if has_hidden else runs)
         )
-        return replace(page, runs=tuple(runs))
+        # The counts before runs that are left out stay, because answers show their sum.
+        return replace(page, runs=tuple(shown), keys=tuple(key for _, key in readable))
 
     def _readable_checksums(self, checksums: Collection[str]) -> dict[str, str]:
         """Return the public checksums of contents, leaving out damaged contents."""

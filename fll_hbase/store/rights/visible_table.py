@@ -313,7 +313,7 @@ class VisibleTable:
         return [None if field is None else field.dataset.namespace for field in fields]
 
     def _shown_content(self, key: bytes, row: Row, columns: Columns) -> Row:
-        """Return a content row as shown: itself if all its datasets are visible, else masked."""
+        """Return a content row as shown: itself if all datasets are visible, else masked, {} if deleted."""
         if key in self._unmasked:
             return _selected(row, columns)
         cached = self._cached(key)
@@ -323,7 +323,7 @@ class VisibleTable:
                     self._unmasked[key] = True
                 return _selected(row, columns)
             cached = self._mask(key)
-        return _selected(cached.row, columns)
+        return {} if cached is None else _selected(cached.row, columns)
 
     def _sees_all(self, endpoints: ContentEndpoints) -> bool:
         """Return whether all datasets that a content reads and writes are visible."""
@@ -336,10 +336,15 @@ class VisibleTable:
             cached = self._masked.get(key)
         return cached[1] if cached else None
 
-    def _mask(self, key: bytes) -> MaskedContent:
-        """Read all operations of a content and return its row, encoded from the masked operations."""
+    def _mask(self, key: bytes) -> MaskedContent | None:
+        """Read all operations of a content and return its row, encoded from the masked operations.
+
+        Returns None for a content deleted since its row was read, because it may be recorded again.
+        """
         self.has_masked = True
         row = self._table.get(key, columns=(layout.HEAVY,))
+        if not row:
+            return None
         with in_row(key):
             stored = [
                 content_rows.decode_operation(cell)

@@ -108,7 +108,6 @@ class _Cell(msgspec.Struct, array_like=True, frozen=True):
 
 # Bypass the Python-level constructor of a named tuple, because a seal has many runs.
 _sealed_run: Callable[[tuple[int, str, str]], SealedRun] = partial(tuple.__new__, SealedRun)
-_decoder = typed_json.decoder(_Cell)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -233,7 +232,7 @@ def has_token(seal: bytes, token: bytes) -> bool:
 def decode_seal(value: bytes, day: int) -> tuple[DayRuns, ...]:
     """Return the runs of a day by program from a seal's value, for any token. Raises CorruptRow."""
     try:
-        cell = _decoder.decode(value)
+        cell = typed_json.decode(value, _Cell)
     except msgspec.MsgspecError as error:
         raise CorruptRow(f"{value[:100]!r} is not a seal: {error}") from error
     begin_ms = day * DAY_MS

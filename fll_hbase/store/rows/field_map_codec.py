@@ -56,7 +56,8 @@ def encode_positions(positions: Sequence[int]) -> str:
 def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
     """Return the positions in a string from `encode_positions`, in their order, or () for an empty string.
 
-    Raises ValueError if a position is not below `stop`, for more than `count_max`, or for another form.
+    Raises ValueError if a position is not below `stop`, for more than `count_max`, for a descending span, or
+    for another form.
     """
     if not _SPANS.fullmatch(text):
         raise ValueError(f"{text[:200]!r} is not a list of positions")
@@ -68,12 +69,12 @@ def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]
 
 
 def _iter_positions(text: str, stop: int) -> Iterator[int]:
-    """Yield the positions in a string of spans. Raises ValueError for a position that is not below `stop`."""
+    """Yield the positions in a string of spans, all below `stop`. Raises ValueError for any other span."""
     for span in text.split(",") if text else ():
         first, _, last = span.partition("-")
         # Check before building the range: a corrupt cell must not exhaust memory.
-        if int(last or first) >= stop:
-            raise ValueError(f"{span!r} is beyond the last position, {stop - 1}")
+        if not int(first) <= int(last or first) < stop:
+            raise ValueError(f"{span!r} is not a span of positions up to {stop - 1}")
         yield from range(int(first), int(last or first) + 1)
 
 

@@ -14,6 +14,7 @@ from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import DAY_MS
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.tables import Cell, Row
@@ -252,7 +253,7 @@ def _seal(value: bytes) -> str:
 def _json(value: bytes) -> str:
     """Return a value unchanged. Raises CorruptRow if it is not JSON."""
     try:
-        msgspec.json.decode(value)
+        typed_json.decode(value, msgspec.Raw)
     except msgspec.DecodeError as error:
         raise CorruptRow(f"not JSON: {error}") from error
     return value.decode()

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import (
     CACHED_CHARACTERS_MAX,
@@ -21,6 +23,7 @@ from fll_hbase.keys.codec import (
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
 from fll_hbase.model.runs import ProgramRun, RunKey, State
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row, Table, read_rows
@@ -86,8 +89,8 @@ def decode_run(key: RunKey, value: bytes) -> CommittedRun:
     try:
         checksum, start, state, *names = value.split(SEPARATOR, _FIELDS_BEFORE_DETAILS)
         details = names.pop().decode() if len(names) == _FIELDS_BEFORE_DETAILS - 2 else ""
-        if details and not details.startswith("{"):
-            raise ValueError("details are a JSON object")
+        if details:
+            typed_json.decode(details, dict[str, msgspec.Raw])
         namespace, application, version, type_, program = map(unescape, names)
         run = ProgramRun(
             namespace,

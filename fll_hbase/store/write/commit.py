@@ -70,8 +70,8 @@ class RunCommitter:
         """Record runs and events and return a result or error for each. Documents of one run are in order.
 
         An input whose result is an error is not visible to queries. Re-sending the last documents of a run in
-        the same order is idempotent. Raises StoreUnavailable, or CorruptRow for the content of another
-        writer's document, after which any input may be stored.
+        the same order is idempotent. Raises StoreUnavailable, or CorruptRow for a damaged file, after which
+        any input may be stored.
         """
         if len(inputs) == 1:
             # Usually clients record one run at a time, so there is nothing to order.
@@ -89,8 +89,8 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns an error for each run where that is impossible. Raises StoreUnavailable, and CorruptRow for
-        an unreadable content of any of the runs.
+        Returns an error for each run where that is impossible, as for a run with an unreadable content.
+        Raises StoreUnavailable.
         """
         rejections: Rejections = {}
         self._ways.forget()
@@ -105,8 +105,8 @@ class RunCommitter:
     def move(self, rows: Mapping[RunKey, Row]) -> Rejections:
         """Move runs of an earlier release to their current rows; `rows` are the former rows by current key.
 
-        Returns an error for each run where that is impossible, by current key. Raises StoreUnavailable, and
-        CorruptRow for an unreadable content of any of the runs. Repeating is safe.
+        Returns an error for each run where that is impossible, by current key, as for a run with an
+        unreadable content. Raises StoreUnavailable. Repeating is safe.
         """
         rejections: Rejections = {}
         runs = [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
@@ -245,7 +245,8 @@ class RunCommitter:
             {run.run: run.derived_info for run in pending}, began_ms, rejections
         )
         pending = [run for run in pending if run.run not in rejections]
-        endpoints = self._endpoints(pending)
+        endpoints = self._endpoints(pending, rejections)
+        pending = [run for run in pending if run.run not in rejections]
         ready, again = _split_by_content(pending, endpoints, rejections)
         days = {calendar_rows.day_of_run(run.committed) for run in ready if run.committed}
         new_ways = self._ways.ways_to_put(days, began_ms)
@@ -286,10 +287,12 @@ class RunCommitter:
                 # If moved, the run's cells are in the other row, or are put again there.
                 run.is_moved = layout.MOVED in row
 
-    def _endpoints(self, pending: Sequence[PendingRun]) -> dict[str, ContentEndpoints]:
+    def _endpoints(
+        self, pending: Sequence[PendingRun], rejections: Rejections
+    ) -> dict[str, ContentEndpoints]:
         """Return the endpoints of the contents to commit by checksum, leaving out missing contents.
 
-        Raises CorruptRow for an unreadable content row of another writer's document.
+        Adds a rejection for each run whose latest document, of another writer, has an unreadable content.
         """
         infos = {
             info.checksum: info
@@ -303,14 +306,18 @@ class RunCommitter:
         }
         # The latest document may be another writer's, and only its content row names its datasets. Read that
         # row each time, without a cache: this pass did not refresh it, so it may be deleted at any time.
-        others = {run.committed.checksum for run in pending if run.committed} - endpoints.keys()
-        if not others:
-            return endpoints
-        stored = read_endpoints(self._table, map(layout.content_row, sorted(others)))
-        for read in stored.values():
+        others = {
+            run.run: layout.content_row(run.committed.checksum)
+            for run in pending
+            if run.committed and run.committed.checksum not in endpoints
+        }
+        stored = read_endpoints(self._table, sorted(set(others.values())))
+        for run, key in others.items():
+            read = stored.get(key)
             if isinstance(read, CorruptRow):
-                raise read
-            endpoints[read.checksum] = read
+                rejections[run] = read
+            elif read is not None:
+                endpoints[read.checksum] = read
         return endpoints
 
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:

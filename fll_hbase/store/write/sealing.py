@@ -203,10 +203,6 @@ class BackgroundSealer:
                         thread.start()
                         self._thread = thread
 
-    def wait(self) -> None:
-        """Wait until all queued requests have been tried; never ends after `close`, which discards some."""
-        self._queue.join()
-
     def close(self) -> None:
         """Wait for the current request, and discard the queued ones."""
         self._closed.set()
@@ -231,7 +227,6 @@ class BackgroundSealer:
                 with self._lock:
                     if is_readable or len(self._waiting) > 2 * QUEUED_MAX:
                         self._waiting.discard(request)
-                self._queue.task_done()
 
     def _take(self) -> SealRequest | None:
         """Return the next request, or None, which ends this thread, if there is none or after `close`."""

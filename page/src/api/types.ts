@@ -1138,7 +1138,7 @@ export interface components {
             /** @description Where the id of the run is unique; left out for UUIDs */
             lastRunNamespace?: string;
             failed?: boolean;
-            /** @description Some run read it and did not use it */
+            /** @description In some run, a transform without outputs takes it */
             dropped?: boolean;
             path: components["schemas"]["ReachField"][];
         };

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from api.app import create_app
 from api.wire.environ import PRINCIPAL
 from fll_hbase.model.access import Grant, Principal, Role
+from fll_hbase.queries import retention
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
@@ -249,6 +250,17 @@ def test_an_older_run_that_reports_no_columns_may_have_written_a_field(client: F
         "Not known: no run more than 90d ago is known to have written any of 2 fields, but older runs wrote"
         " the datasets of 1 of them without reporting all columns."
     )
+
+
+def test_the_fields_whose_writers_are_looked_up_are_bounded(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "POLICY_FIELDS_MAX", 1)
+    record_new(client, copied("a", "b", days=10))
+    tag(client, "a")
+    tag(client, "b")
+    put_policy(client, tag="PII")
+    assert report(client)["truncatedBy"] == ["policy_fields_max=1"]
 
 
 def test_nothing_hidden_complies(client: FlaskClient) -> None:

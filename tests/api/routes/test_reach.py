@@ -154,6 +154,16 @@ class TestFormats:
         ]
         assert edges == [("orders", 'bills/"new"'), ("raw", "orders")]
 
+    def test_graphml_replaces_what_xml_cannot_represent(self, client: FlaskClient) -> None:
+        names = [f"a{character}" for character in "\t\x1f\ufffd\ufffe\uffff\U0001fffe"]
+        for number, name in enumerate(names):
+            record_new(client, copying("raw", name, "UID", run={**RUN, "run": str(number)}))
+        graph = ElementTree.fromstring(
+            client.get(self.URL, headers={"Accept": "application/graphml+xml"}).data
+        )
+        shown = [item.text for item in graph.iterfind(f".//{_GRAPHML}data[@key='node-name']")]
+        assert sorted(shown) == ["a\t", *4 * ["a\ufffd"], "a\U0001fffe", "raw"]
+
     def test_mermaid_escapes_what_would_end_a_label(self, hops: FlaskClient) -> None:
         text = hops.get(self.URL, headers={"Accept": "text/vnd.mermaid"}).text
         assert text.splitlines() == [

@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api.security.origins import allowed_origins
+from api.security.origins import RESPONSE_HEADERS, allowed_origins
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
-from tests.support.api_client import assert_problem, record_new
+from tests.support.api_client import ALL, assert_problem, record_new, target
 from tests.support.lineage_documents import copying, run
 from tests.support.token_clients import LISTS, RemoteTable, app_of, bearer, new_token
 
 PORTAL, OTHER = "https://portal.example.com", "https://evil.example.com"
 TAG = "/v3/policies/gdpr?allowUnknown=true"
 POLICY = {"maxAge": "90d", "tag": "PII"}
+BROWSER_HEADERS = {
+    *("Cache-Control", "Content-Length", "Content-Type", "Vary"),
+    *("Content-Security-Policy", "Cross-Origin-Resource-Policy", "Referrer-Policy", "X-Content-Type-Options"),
+}
+"""Headers that a page may always read, or that only a browser follows."""
 PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization"}
 
 
@@ -41,6 +46,29 @@ class TestOrigins:
                 answer = client.open(LISTS, method=method, headers=headers)
                 assert not cors_headers(answer)
                 assert "Origin" not in answer.headers.get("Vary", "")
+
+    def test_a_listed_one_reads_every_header(self, table: RemoteTable) -> None:
+        client = client_of(table, cors_origins=PORTAL, auth="tokens")
+        headers = {"Origin": PORTAL, "Prefer": "wait=5", **bearer(new_token(table)[1])}
+        record_new(client_of(table), *(copying("a", name, "x", run=run(name)) for name in "bc"))
+        field = {"namespace": "ns1", "endpoint": "a", "field": "x"}
+        sent = set()
+        for path in (
+            target("v3", "namespaces", "ns1", "endpoints", limit=1),
+            target("v3", "namespaces", "ns1", "endpoints", "a", "diff", **ALL, baseStart=0, baseEnd=1),
+            target("v3", "reports", "consumption", **ALL, **field),
+        ):
+            answer = client.get(path, headers=headers)
+            assert answer.status_code == 200, answer.text
+            sent |= {name for name in dict(answer.headers) if not name.startswith("Access-Control")}
+        assert {"Base-Start", "Link", "Principal"} <= sent
+        assert sent <= {*RESPONSE_HEADERS.split(", "), *BROWSER_HEADERS}
+
+    def test_a_preflight_allows_the_methods_of_all_routes(self, table: RemoteTable) -> None:
+        app = app_of(table, cors_origins=PORTAL)
+        answer = app.test_client().options(LISTS, headers={"Origin": PORTAL, **PREFLIGHT})
+        methods = {method for rule in app.url_map.iter_rules() for method in rule.methods or ()}
+        assert {*answer.headers["Access-Control-Allow-Methods"].split(", ")} == methods - {"OPTIONS"}
 
     def test_a_listed_one_reads_and_changes(self, table: RemoteTable) -> None:
         client = client_of(table, cors_origins=f"{PORTAL}, http://localhost:3000")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from fll_hbase.keys import layout
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Put, open_table
 from tests.support.commands import END_MS, WINDOW, complaint, fll, printed
+from tests.support.copy_runs import SOURCE, copying
 
 END_POINT = ("hospital", "PatientRecords")
 
@@ -60,6 +65,19 @@ def test_a_dataset_event_has_fields_alone(tmp_path: Path) -> None:
 
 def test_an_end_point_never_seen_is_reported(target: tuple[str, str]) -> None:
     assert "no recorded run read or wrote" in complaint("export", "hospital", "nowhere", *target, code=1)
+
+
+def test_an_export_without_damaged_runs_says_so(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    with closing(open_table(url)) as table:
+        store = LineageStore(table)
+        for name in "ab":
+            store.record_one(copying(name))
+        key = layout.run_row("b", "ns")
+        table.write([[Put(key, column, b"x") for column in table.get(key)]])
+    result = fll("export", SOURCE.namespace, SOURCE.name, "--start", "0", "--store", url)
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 1)
+    assert "fll: not complete: damaged rows are left out" in result.stderr
 
 
 def test_an_empty_window_is_no_line(target: tuple[str, str]) -> None:

@@ -61,7 +61,7 @@ def test_rows_are_not_taken_for_data_of_a_run(target: tuple[str, str], tmp_path:
         (["--databricks", "--dbt", "."], "Give --databricks or --dbt, not both."),
         (["--databricks", "--trino", "FILE"], "Give --databricks or --trino, not both."),
         (["--databricks"], "Missing argument 'FILE'."),
-        (["FILE", "--dataset-namespace", "x"], "--dataset-namespace needs --dbt, --sql or one of"),
+        (["FILE", "--dataset-namespace", "x"], "--dataset-namespace needs --dbt, SQL or one of"),
     ],
 )
 def test_options_that_do_not_fit(options: list[str], error: str, tmp_path: Path) -> None:

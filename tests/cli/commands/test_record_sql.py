@@ -142,6 +142,17 @@ def test_a_document_with_sql_is_a_batch_by_itself() -> None:
     assert [[item.line.number for item in batch] for batch in batches] == [[1, 2], [3], [4]]
 
 
+def test_names_are_those_of_the_dataset_namespace_without_the_option_for_sql(tmp_path: Path) -> None:
+    file = tmp_path / "nightly.sql"
+    file.write_bytes(SCRIPT)
+    options = ("--dataset-namespace", "postgres://db:5432", "--store", f"sqlite:///{tmp_path}/store.db")
+    outputs = [
+        fll("record", *kind, str(file), *NAMES, *options, "--dry-run").stdout for kind in ([], ["--sql"])
+    ]
+    assert "postgres://db:5432/totals" in outputs[0]
+    assert outputs[0] == outputs[1]
+
+
 def test_names_of_other_sources(target: tuple[str, str], name: str) -> None:
     naming = ("--catalog", "shop", "--schema", "public", "--dataset-namespace", "postgres://db:5432")
     sql = b"INSERT INTO totals (amount) SELECT net FROM orders"
@@ -158,6 +169,6 @@ def test_names_of_other_sources(target: tuple[str, str], name: str) -> None:
         "--json",
     )
     assert [run["run"] for run in json.loads(output)["runs"]] == [name]
-    assert "--dataset-namespace needs --dbt, --sql or one of --databricks" in complaint(
+    assert "--dataset-namespace needs --dbt, SQL or one of --databricks" in complaint(
         "record", "/dev/null", "--dataset-namespace", "x", code=2
     )

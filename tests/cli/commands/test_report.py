@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from werkzeug.serving import make_server
 
 from api import create_app
 from api.wire.environ import PRINCIPAL
+from fll_hbase.keys import layout
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store
+from fll_hbase.tables import Put, open_table
 from tests.support.commands import WINDOW, complaint, fll, printed
 from tests.support.threaded_server import in_thread
 
@@ -93,6 +96,14 @@ def test_all_policies_are_one_report(governed: tuple[str, str], tmp_path: Path) 
     assert fll(*question, "--output", str(page)).exit_code == 0
     assert page.read_text().count("<h1>") == 3
     assert "ask for one policy" in complaint(*question, "--format", "csv", code=2)
+
+
+def test_all_policies_without_damaged_ones_say_so(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    with closing(open_table(url)) as table:
+        table.write([[Put(layout.policy_row("p"), layout.POLICY, b"x")]])
+    result = fll("report", "retention", "--all", "--store", url)
+    assert "fll: not complete: damaged rows are left out" in result.stderr
 
 
 def test_a_policy_or_all(governed: tuple[str, str], sampled: str) -> None:

@@ -315,7 +315,8 @@ class TestCharts:
             "0.inputFields.value.fields.2.schemaFieldUrn"
         ]
         (run,) = message.runs
-        assert (run.run.namespace, run.run.program) == ("urn:li:chart", chart)
+        assert (run.run.namespace, run.run.application) == ("urn:li:chart", "urn:li:chart")
+        assert run.run.program == chart
         assert pairs(document) == {
             ("orders", "amount", "(looker,a)", "revenue"),
             ("orders", "day", "(looker,a)", "day"),

@@ -42,6 +42,18 @@ def test_urns_as_datahub_writes_them(urn: str, namespace: str, name: str) -> Non
     assert urns.dataset_urn(Dataset(namespace, name)) == urn
 
 
+@pytest.mark.parametrize(
+    ("namespace", "expected"),
+    [
+        ("hive", ("hive", "PROD")),
+        ("hive:DEV", ("hive", "DEV")),
+        ("urn:li:chart", ("urn:li:chart", "PROD")),
+    ],
+)
+def test_platforms_of_namespaces(namespace: str, expected: tuple[str, str]) -> None:
+    assert urns.platform_and_environment(namespace) == expected
+
+
 @given(platforms, encoded, environments)
 @example("hive", "a%2Cb", "PROD")
 @example("a:PROD", "b", "PROD")

@@ -23,6 +23,7 @@ from fll_hbase.model.window import Window
 from fll_hbase.runtime.errors import ConfigurationError, CorruptRow
 from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.maintenance.retention import FORMER_INDEXES, apply_retention
 from fll_hbase.store.read.requested_horizons import Horizons
 from fll_hbase.store.retention_requests import put_purge
@@ -68,6 +69,7 @@ def test_it_deletes_what_the_rules_say_as_a_dry_run_reports(
     report = applied(table, policy)
     assert (report.counts, report.bytes) == (dry.counts, dry.bytes)
     assert list(cells(table)) == list(cells(expected))
+    assert Kind.UNKNOWN_COLUMN not in {finding.kind for finding in findings(table)}
     assert sum(report.counts.values()) or set(cells(table)) >= set(cells(recorded(history)[0]))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
+from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
@@ -16,6 +17,7 @@ from fll_hbase.runtime.errors import CorruptRow, NotFound
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.read.content_cache import ATTEMPTS_MAX, ContentMissing
+from fll_hbase.store.rights.store_view import StoreView
 from fll_hbase.tables import CellKey, Row
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable
@@ -42,6 +44,10 @@ class TableWithLoss(SqliteTable):
     def remove(self, *keys: bytes) -> None:
         rows = super().rows(keys)
         self.delete([CellKey(key, column) for key, row in rows.items() for column in row], until_ms=LATER_MS)
+
+    def purge(self, checksum: str) -> None:
+        """Remove the run and its content."""
+        self.remove(layout.run_row("run", "ns"), layout.content_row(checksum))
 
 
 @pytest.fixture
@@ -83,14 +89,21 @@ QUESTIONS: dict[str, Callable[[LineageStore], Collection[object]]] = {
 def test_a_run_that_is_purged_during_a_query_does_not_show(
     table: TableWithLoss, checksum: str, name: str
 ) -> None:
-    def purge() -> None:
-        table.remove(layout.run_row("run", "ns"))
-        table.remove(layout.content_row(checksum))
-
     assert QUESTIONS[name](LineageStore(table))
     store = LineageStore(table)
-    table.before_contents = purge
+    table.before_contents = lambda: table.purge(checksum)
     assert not QUESTIONS[name](store)
+
+
+def test_a_run_that_is_purged_before_its_content_is_read_is_unknown(
+    table: TableWithLoss, checksum: str
+) -> None:
+    view = StoreView(LineageStore(table), Principal("reader", (Grant(Role.READER, "ns"),)))
+    # The view looks at the content to decide whether it may show the run, and knows this from now on.
+    view.run("run", "ns")
+    table.before_contents = lambda: table.purge(checksum)
+    with pytest.raises(NotFound):
+        view.run_with_content("run", "ns")
 
 
 def test_a_content_that_stays_missing_is_an_error(table: TableWithLoss, checksum: str) -> None:

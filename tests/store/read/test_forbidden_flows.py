@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.model.datasets import DatasetField, DatasetMetadata, Field
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.flow_policy import FlowPolicy
 from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.query_parameters import EDGE_CONTENTS_MAX, FlowQuery, ReachQuery
 from fll_hbase.store.results import FlowReport
 from fll_hbase.tables import open_table
 from tests.support import reach_oracle
+from tests.support.cancellation import cancelled_after
 from tests.support.masking_runs import MaskingRun, masking_runs, policies
 from tests.support.reach_histories import (
     DATASETS,
@@ -181,3 +188,55 @@ def test_masked_is_decided_by_more_contents_than_are_shown() -> None:
     with store_with([copied, *masked], [chain_field(2)]) as store:
         (flow,) = store.flow_report(everything(POLICY)).flows
     assert [hop.kind for hop in flow.hops] == ["computed"]
+
+
+def test_at_the_deadline_it_has_the_flows_found_and_says_nothing_else_about_them() -> None:
+    steps = [
+        MaskingRun(str(level), NOON_MS + level, (Edge(chain_field(level), chain_field(level + 1), True),))
+        for level in range(3)
+    ]
+    steps[1] = replace(steps[1], masked=frozenset({0}))
+    query = everything(replace(POLICY, into="*"))
+    with store_with(steps, [chain_field(0)]) as store:
+        complete = {flow.destination: flow for flow in store.flow_report(query).flows}
+    cuts = set()
+    for checks in range(150):
+        with (
+            store_with(steps, [chain_field(0)]) as store,
+            deadline.limited(60, is_cancelled=cancelled_after(checks)),
+            suppress(DeadlineExceeded),
+        ):
+            report = store.flow_report(query)
+            has_kinds = has_programs = True
+            for flow in report.flows:
+                has_programs &= flow.programs == complete[flow.destination].programs
+                for hop, full_hop in zip(flow.hops, complete[flow.destination].hops, strict=True):
+                    assert hop.kind in ("", full_hop.kind)
+                    has_kinds &= hop.kind != ""
+            has_flows = len(report.flows) == len(complete)
+            is_cut = not (has_flows and has_kinds and has_programs)
+            assert report.truncated_by == (("request_seconds=60",) if is_cut else ())
+            cuts.add((has_flows, has_kinds, has_programs))
+    assert {(True, False, False), (True, True, False), (True, True, True)} <= cuts
+
+
+def test_a_walk_that_its_share_of_the_time_cuts_still_has_flows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each look at the clock takes a second.
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=partial(next, count())))
+    query, lengths = everything(replace(POLICY, into="*")), set()
+    with store_with(copy_chain(3), [chain_field(0)]) as store:
+        for seconds in range(1, 300):
+            with deadline.limited(seconds), suppress(DeadlineExceeded):
+                report = LineageStore(store.table).flow_report(query)
+                lengths.add(len(report.flows))
+                assert report.truncated_by or len(report.flows) == 3
+    assert lengths == {1, 2, 3}
+
+
+def test_a_run_that_writes_two_names_of_a_dataset_counts_once() -> None:
+    other = DatasetField(Dataset("ns", "other"), "f")
+    run = Run("1", NOON_MS, tuple(Edge(chain_field(2), end, True) for end in (chain_field(3), other)))
+    with store_with([run], [chain_field(2)]) as store:
+        store.put_metadata([DatasetMetadata(other.dataset, aliases=(chain_field(3).dataset,))])
+        (flow,) = store.flow_report(everything(POLICY)).flows
+    assert [program.runs.runs for program in flow.programs] == [1]

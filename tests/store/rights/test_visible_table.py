@@ -8,10 +8,14 @@ import pytest
 
 from fll_hbase.keys import layout
 from fll_hbase.model.access import Grant, Principal, Role
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.lineage import build_lineage
+from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.rights.visible_table import VisibleTable
-from fll_hbase.tables import Put, Scan, open_table
+from fll_hbase.store.rows import content_rows
+from fll_hbase.tables import CellKey, Put, Row, Scan, open_table
+from fll_hbase.tables.base import Columns
 from tests.support.table_calls import CountingTable
 
 VISIBLE = ["before", "open1", "open2", "open3"]
@@ -24,15 +28,18 @@ def _visible_table(*patterns: str) -> tuple[CountingTable, VisibleTable]:
     table = open_table("sqlite:///:memory:")
     rows = [layout.dataset_row(Dataset(namespace, "table")) for namespace in (*VISIBLE, *HIDDEN)]
     table.write([[Put(row, layout.EXISTS, b"") for row in rows]])
-    principal = Principal("reader", tuple(Grant(Role.READER, pattern) for pattern in patterns))
     counting = CountingTable(table)
-    visible = VisibleTable(
-        counting,
+    return counting, _as_seen(counting, *patterns)
+
+
+def _as_seen(table: CountingTable, *patterns: str) -> VisibleTable:
+    principal = Principal("reader", tuple(Grant(Role.READER, pattern) for pattern in patterns))
+    return VisibleTable(
+        table,
         may_read=partial(principal.may, Role.READER),
         may_change=lambda role, namespace: False,
         patterns=principal.patterns(Role.READER),
     )
-    return counting, visible
 
 
 @pytest.mark.parametrize("unused", [[], UNUSED[:1], UNUSED], ids=len)
@@ -59,3 +66,24 @@ def test_scans_together_are_those_of_each() -> None:
     assert visible.scan_many(scans) == alone
     assert list(map(len, alone)) == [1, 0, 2, 0, 1]
     assert counting.calls["scan_many"] <= 2
+
+
+class _DeletedMeanwhile(CountingTable):
+    """Deletes a row before the first `get` of it, as garbage collection does between two reads."""
+
+    def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        if not self.calls["get"]:
+            self._table.delete([CellKey(row, column) for column in self._table.get(row)], until_ms=4 * 10**12)
+        return super().get(row, columns=columns)
+
+
+def test_a_content_deleted_while_it_is_masked_is_shown_once_it_is_recorded_again() -> None:
+    read = Read("r", "", Dataset("zero", "table"), "", (Field("x"),))
+    info = build_lineage([read, Write("w", "", Dataset("open1", "table"), "", (InputField("r", "x"),))])
+    table = open_table("sqlite:///:memory:")
+    visible = _as_seen(_DeletedMeanwhile(table), "open*")
+    key = layout.content_row(info.checksum)
+    table.write([content_rows.encode_content(info).data])
+    assert visible.rows([key]) == {}
+    table.write([content_rows.encode_content(info).data])
+    assert visible.get(key)[layout.OPERATION + b"w"]

@@ -118,6 +118,8 @@ def test_starts_that_are_too_long_for_a_cell_are_left_out(monkeypatch: pytest.Mo
         b'{"a":1}',
         b"\xff",
         b'["a",[[1,0,[]]]]',
+        b'["a\xff",[]]',
+        b'["a",[],' + b"[" * 100_000,
     ],
 )
 def test_other_values_are_no_seals(value: bytes) -> None:

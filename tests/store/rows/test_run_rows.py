@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.keys import layout
-from fll_hbase.model import lineage
+from fll_hbase.model import event_operations, lineage
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import DatasetMetadata, Field
 from fll_hbase.model.field_relations import dataset_relations, is_same_lineage, iter_edges
@@ -187,6 +187,8 @@ GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
         GOOD.replace(b"COMPLETE", b"\xff"),
         GOOD.replace(b"app", b"a p"),
         GOOD.replace(CHECKSUM[:2].encode(), b"\xff"),
+        GOOD + b"|{",
+        GOOD + b'|{"sql":' + b"[" * 100_000,
     ],
 )
 def test_a_malformed_commit_record_is_corrupt(value: bytes) -> None:
@@ -344,6 +346,7 @@ def test_lineages_are_the_same_only_if_their_edges_are(
         ("derived", [[0, ["x"], 0]]),
         ("derived", [[0, ["x"], -1]]),
         ("sets", [["1"]]),
+        ("sets", [["1-0"]]),
         ("sets", [["0", "", "0"]]),
         ("sets", [["0", "", "", "", "0"]]),
         ("dropped", 0),
@@ -365,11 +368,23 @@ def test_a_row_without_a_field_map_is_corrupt() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [b"", b"null", b"[1]", b'{"type":"SORT","name":"x","description":""}', b"\xff\xfe"]
+    "value",
+    [
+        b"",
+        b"null",
+        b"[1]",
+        b'{"type":"SORT","name":"x","description":""}',
+        b'{"type":"READ","name":"x","description":"","source":"y","outputs":[]}',
+        b'{"type":"READ","name":"x","description":"","source":null,"outputs":[]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+    ],
 )
 def test_what_is_no_operation_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="not an operation"):
         content_rows.decode_operation(Cell(value, 0))
+    with pytest.raises(CorruptRow, match="not an operation"):
+        list(event_operations.carried_operations(value.decode("latin-1")))
 
 
 @pytest.mark.parametrize("value", [b"", b"null", b"5", b"\xff"])

@@ -6,7 +6,7 @@ import pytest
 
 from fll_hbase.keys import calendars, layout
 from fll_hbase.model.datasets import DatasetField
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import RecordedRun, RunKey
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.runtime.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
@@ -43,6 +43,16 @@ def test_two_contents_under_one_checksum_are_never_merged(table: Table) -> None:
     (answer,) = LineageStore(table).record([run])
     assert isinstance(answer, ChecksumConflict)
     assert list(table.scan(b"", b"\x7f")) == rows_before
+
+
+def test_a_content_that_cannot_be_read_fails_its_runs_alone(table: Table) -> None:
+    store = LineageStore(table)
+    damaged = copying("one")
+    store.record([damaged, copying("two", field="g")])
+    table.write([[Put(layout.content_row(damaged.info.checksum), layout.SOURCES, b"damaged")]])
+    ((run, error),) = store.recommit([RunKey("one", "ns"), RunKey("two", "ns")]).items()
+    assert run == RunKey("one", "ns")
+    assert isinstance(error, CorruptRow)
 
 
 def test_a_missing_content_row_is_reported(table: Table) -> None:

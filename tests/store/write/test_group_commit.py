@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.runtime import metrics
+from fll_hbase.runtime import deadline, metrics
 from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import CommitResult
@@ -117,6 +117,26 @@ def test_where_nothing_moves_those_behind_give_up(monkeypatch: pytest.MonkeyPatc
         gate.open.set()
         assert first.result().run == "run0"
     assert gate.group_sizes == [1]
+
+
+def test_a_run_that_gives_up_leaves_an_equal_one_in_the_queue() -> None:
+    gate = Gate()
+    group = GroupCommit(gate.record)
+
+    def record(seconds: float) -> CommitResult:
+        with deadline.limited(seconds):
+            return group.record(copying("run1"))
+
+    with ThreadPoolExecutor(2) as threads:
+        threads.submit(group.record, copying("run0"))
+        gate.entered.wait()
+        patient = threads.submit(record, 60)
+        eventually(lambda: len(group._queue) == 1, "it waits")
+        with pytest.raises(DeadlineExceeded):
+            record(0)
+        gate.open.set()
+        assert patient.result().run == "run1"
+    assert gate.group_sizes == [1, 1]
 
 
 def test_only_committed_runs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,11 +133,16 @@ def background(store: LineageStore) -> BackgroundSealer:
     return sealer_of_store
 
 
+def wait(store: LineageStore) -> None:
+    """Wait until the sealer has tried all that is queued, after which it has no thread."""
+    eventually(lambda: background(store)._thread is None, "the sealer has ended")
+
+
 def test_a_question_seals_what_it_found_unsealed(table: Table) -> None:
     store = store_of(table)
     window = Window(0, 10 * DAY_MS)
     first = store.lineage(DESTINATION, window)
-    background(store).wait()
+    wait(store)
     assert sealed_runs(table) == ["one"]
     assert store.lineage(DESTINATION, window) == first
     store.close()
@@ -175,7 +180,7 @@ def test_a_sealer_that_fails_is_logged_and_rests(
     store = store_of(_Failing(table))
     for _ in range(3):
         assert store.lineage(DESTINATION, Window(0, 10 * DAY_MS)).entries
-        background(store).wait()
+        wait(store)
     assert sealed_runs(table) is None
     assert caplog.text.count("were not sealed: read only") == attempts
     store.close()
@@ -192,7 +197,7 @@ def test_a_day_whose_rows_cannot_be_read_is_tried_once(
     for _ in range(3):
         with suppress(CorruptRow):
             store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
-        background(store).wait()
+        wait(store)
     assert caplog.text.count("were not sealed") == 1
     assert sealed_runs(table, day=DAY + 1) == ["two"]
     store.close()
@@ -228,9 +233,9 @@ def test_requests_that_wait_are_bounded_and_each_is_once(
         ask()
     assert background(store)._queue.qsize() <= 4
     waiting.go.set()
-    background(store).wait()
+    wait(store)
     ask()
-    background(store).wait()
+    wait(store)
     assert all(sealed_runs(table, day=day) is not None for day in (DAY, DAY + 1))
     store.close()
 
@@ -241,7 +246,7 @@ def test_a_sealer_ends_when_nothing_is_queued_and_starts_again(table: Table) -> 
     for day in (DAY, DAY + 1):
         LineageStore(table).record([copying(f"day {day}", start_ms=day * DAY_MS)])
         store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
-        background(store).wait()
+        wait(store)
         assert "day" in str(sealed_runs(table, day=day))
         eventually(lambda: sealer_threads() <= others, "the thread has ended")
 
@@ -254,7 +259,7 @@ def test_a_thread_that_cannot_start_fails_no_question(table: Table, monkeypatch:
     # What was offered is still queued, and the next question starts a thread for it.
     LineageStore(table).record([copying("two", start_ms=(DAY + 1) * DAY_MS)])
     store.lineage(DESTINATION, Window(0, 10 * DAY_MS))
-    background(store).wait()
+    wait(store)
     assert sealed_runs(table) == ["one"]
     store.close()
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.runtime.config import Settings
 
 FILE_BYTES_MAX = 2**20
@@ -95,8 +96,11 @@ def _config_of_job(
 def _jobs(context: click.Context) -> dict[str, Sequence[click.Option]]:
     """Return the options of each job of the command group, by the name of the job."""
     group = context.parent.command if context.parent else None
+    # `commands` of the group would have only those imported so far.
     commands = (
-        group.commands if isinstance(group, click.Group) else {context.info_name or "": context.command}
+        group.all_commands()
+        if isinstance(group, CommandGroup)
+        else {context.info_name or "": context.command}
     )
     return {
         name: [param for param in command.params if isinstance(param, click.Option)]

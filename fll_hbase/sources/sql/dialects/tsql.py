@@ -67,8 +67,8 @@ def _view_options(tokens: Tokens) -> Tokens:
         tokens = tokens[:-3]
     for number, (word, following) in enumerate(pairwise(words)):
         if word == "WITH" and following in _VIEW_OPTIONS:
-            stop = next(n for n in range(number + 1, len(tokens)) if word_at(tokens, n) not in _VIEW_OPTIONS)
-            return [*tokens[:number], *tokens[stop:]]
+            ends = (n for n in range(number + 1, len(tokens)) if word_at(tokens, n) not in _VIEW_OPTIONS)
+            return [*tokens[:number], *tokens[next(ends, len(tokens)) :]]
     return tokens
 
 

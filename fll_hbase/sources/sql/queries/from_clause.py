@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.runtime.errors import LineageError
+from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources.derived_columns import counted, derive
-from fll_hbase.sources.sql.parser import Statement, parse_script
+from fll_hbase.sources.sql.parser import Statement, StatementTooLarge, parse_script
 from fll_hbase.sources.sql.queries import pivots
 from fll_hbase.sources.sql.queries.column_provenance import (
     UNKNOWN,
@@ -354,7 +354,7 @@ def _passed_statement(script: ScriptState, function: exp.Expr) -> Statement | No
         return None
     try:
         items = parse_script(text.name, script.facts.name).statements
-    except LineageError:
+    except (UnreadableDocument, StatementTooLarge):
         return None
     statement = items[0] if len(items) == 1 else None
     if not isinstance(statement, Statement) or not isinstance(statement.tree, exp.Query):
@@ -375,8 +375,9 @@ def _default_items(
         return ((node.alias, combined),)
     if generator is None:
         return ()
-    column = select_list.resolve_generator(generator, 1, generator)[-1]
-    if isinstance(generator, WITH_POSITION):
+    has_position = isinstance(generator, WITH_POSITION)
+    column = select_list.resolve_generator(generator, 1 + has_position, generator)[-1]
+    if has_position:
         return (("pos", combined), ("col", column))
     if isinstance(generator, exp.Inline) or (isinstance(node, exp.Unnest) and facts.has_whole_rows):
         return tuple(column.parts.items())

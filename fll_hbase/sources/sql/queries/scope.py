@@ -179,10 +179,11 @@ class Resolver:
         """Resolve the query of another text than the current statement's, outside any scope."""
         outer = self.script.source_text
         self.script.begin(statement)
-        self.script.fold_columns(statement.tree)
-        result = self.in_scope(Scope({})).query(statement.tree)
-        self.script.source_text = outer
-        return result
+        try:
+            self.script.fold_columns(statement.tree)
+            return self.in_scope(Scope({})).query(statement.tree)
+        finally:
+            self.script.source_text = outer
 
     def call(self, node: exp.Expr | None) -> QueryResult | None:
         """Return the result of a call to a function of the script, or None for anything else.
@@ -202,10 +203,12 @@ class Resolver:
         script.calls += 1
         script.call_depth += 1
         script.variables = {**outer, **dict(zip(function.parameters, arguments, strict=False))}
-        result = self.query_of(function.query)
-        script.variables = outer
-        script.call_depth -= 1
-        return result
+        try:
+            return self.query_of(function.query)
+        finally:
+            # After an error, the script goes on with its next statement.
+            script.variables = outer
+            script.call_depth -= 1
 
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
         """Resolve a column name, split at its dots, from the innermost scope outwards.

@@ -124,7 +124,7 @@ class SelectList:
         return inputs.to_column(self._text(nodes[0], first.extent, "VALUES"))
 
     def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
-        """Return `count` columns of a generator, but at least two, the position first, for WITH_POSITION.
+        """Return the first `count` columns of a generator, for WITH_POSITION with the position first.
 
         `stack` gives each column its own arguments, other functions give each column all arguments.
         If the elements are structs, each column is a field, or a single column has all fields.
@@ -132,7 +132,8 @@ class SelectList:
         column = self.resolve(item if isinstance(item, exp.Aliases) else node)
         fields = column.parts.get(ELEMENT, column).parts
         if isinstance(node, WITH_POSITION):
-            return [replace(column, parts={}), replace(column, parts=fields), *[column] * (count - 2)]
+            both = [replace(column, parts={}), replace(column, parts=fields)]
+            return [*both, *[column] * (count - 2)][:count]
         if 1 < len(fields) <= count <= len(fields) + 1:
             return [*fields.values(), column][:count]
         if fields:
@@ -260,8 +261,11 @@ class SelectList:
     def _members(self, item: exp.Expr, path: list[str]) -> tuple[NamedColumn, ...]:
         """Return the fields of the struct before a star; warn if they are unknown."""
         was_silent, self.script.is_silent = self.script.is_silent, True
-        struct = self._resolver.column(path) if path else field_column(self._resolver, item.this)
-        self.script.is_silent = was_silent
+        try:
+            struct = self._resolver.column(path) if path else field_column(self._resolver, item.this)
+        finally:
+            # After an error, the statement is left out with a warning.
+            self.script.is_silent = was_silent
         members = self.script.tables.members(struct)
         if not members:
             name = ".".join(path) or to_sql(item.this, self.script.script.dialect)[:100]

@@ -137,7 +137,8 @@ class ScriptState:
     def write(self, write: TableWrite) -> None:
         """Add a write with the columns that its table computes, and leave out invalid names with warnings.
 
-        A write into a temporary table is not added, but merged into its columns. Raises TooManyColumns.
+        A write into a temporary table is not added, but merged into its columns, which are then unknown if
+        its fields are. Raises TooManyColumns.
         """
         if write.fields and write.target in self.computed:
             write = replace(write, fields=[*write.fields, *self.computed[write.target][1](write)])
@@ -158,12 +159,11 @@ class ScriptState:
         view = self.views[write.target]
         merged = dict(view.columns.items)
         for column_name, column in write.fields or ():
-            existing = merged.get(column_name)
+            existing = merged.get(column_name) or view.columns.lookup(column_name)
             merged[column_name] = merge_columns([existing, column]) if existing else column
-        self.views[write.target] = QueryResult(
-            ColumnSet(tuple(merged.items()), is_complete=write.fields is not None),
-            view.dependencies | write.dependencies,
-        )
+        listed = replace(view.columns, items=tuple(merged.items()))
+        rows = QueryResult(listed, view.dependencies | write.dependencies)
+        self.views[write.target] = rows if write.fields is not None else with_unknown_rows(rows)
 
     def keep_view(self, columns: Iterable[ColumnProvenance]) -> None:
         """Count columns that later statements read. Raises TooManyColumns."""
@@ -255,6 +255,12 @@ def _derived(columns: Iterable[ColumnProvenance]) -> int:
     count = sum(1 + column.inputs_weight for column in columns)
     derived_columns.derive(count)
     return count
+
+
+def with_unknown_rows(rows: QueryResult) -> QueryResult:
+    """Return the rows of a table that also has rows of an unknown source: any column may be from there."""
+    items = ((name, replace(column, unknown=True, origin=None)) for name, column in rows.columns.items)
+    return QueryResult(replace(rows.columns, items=tuple(items), is_complete=False), rows.dependencies)
 
 
 def temporary_mark(identifier: exp.Expr) -> str:

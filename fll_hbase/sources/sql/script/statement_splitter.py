@@ -329,7 +329,7 @@ class _Splitter:
         starts = [number + 1 for number, word in enumerate(words) if word == "RETURN"]
         if (
             not starts
-            and "AS" in words
+            and "AS" in words[:-1]
             and self._tokens[kind + words.index("AS") + 1].token_type not in _BODY_TEXTS
         ):
             starts = [words.index("AS") + 1]

@@ -11,6 +11,8 @@ Tokens = Sequence[Token]
 _T = TokenType
 _ASSIGNING = {"DECLARE", "FETCH", "LET", "SELECT", "SET", "WITH"}
 _INTO = {_T.INTO, _T.BULK_COLLECT_INTO}
+_BEFORE_CHANGED = {"COPY", "EXISTS", "INSERT", "INTO", "MERGE", "OVERWRITE", "TABLE", "UPDATE", "VIEW"}
+"""Words before the name of the table that a statement changes."""
 _BETWEEN = {_T.COMMA, _T.COLON, _T.PARAMETER}
 """Tokens between the variables after INTO."""
 _QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HEREDOC_STRING, _T.NUMBER}
@@ -79,4 +81,16 @@ def assigned_names(tokens: Tokens) -> set[str]:
         following = tokens[number + 1].token_type if number + 1 < len(tokens) else None
         if (is_into and kind not in _BETWEEN) or is_declared or following in (_T.EQ, _T.COLON_EQ):
             names.add(f"{'@' * (previous is _T.PARAMETER)}{token.text.lower()}")
+    return names
+
+
+def changed_tables(tokens: Tokens) -> set[str]:
+    """Return the last parts of names after INTO, TABLE and the like, in lower case, without `#` or `@`."""
+    names: set[str] = set()
+    for number in range(1, len(tokens)):
+        if word_at(tokens, number - 1) in _BEFORE_CHANGED:
+            last = number + (tokens[number].token_type in (_T.HASH, _T.PARAMETER))
+            while last + 2 < len(tokens) and tokens[last + 1].token_type is _T.DOT:
+                last += 2
+            names.add(tokens[min(last, len(tokens) - 1)].text.lstrip("#@").lower())
     return names

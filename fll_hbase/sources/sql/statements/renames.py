@@ -67,11 +67,14 @@ def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
     Any other third argument, such as OBJECT, and a column without its table are ignored.
     """
     old, new, *kind = (argument.name for argument in node.expressions)
-    script, parts = resolver.script, old.split(".")
+    script, dialect = resolver.script, resolver.script.script.dialect
+    table, _, column = old.rpartition(".")
     if not kind:
-        _rename(script, exp.to_table(old), exp.to_table(new))
-    elif kind[0].upper() == "COLUMN" and len(parts) > 1:
-        _rename_column(script, script.dataset(exp.to_table(".".join(parts[:-1]))), parts[-1], new)
+        _rename(script, exp.to_table(old, dialect=dialect), exp.to_table(new))
+    elif kind[0].upper() == "COLUMN" and table:
+        # The name may have brackets, as in `[dbo].[orders].[amount]`.
+        dataset = script.dataset(exp.to_table(table, dialect=dialect))
+        _rename_column(script, dataset, column.strip('[]"'), new)
 
 
 def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:

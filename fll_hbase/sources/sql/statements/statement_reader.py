@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.derived_columns import TooManyColumns
-from fll_hbase.sources.sql.parser import BrokenStatement, Procedure, Rows, ScriptItem, Statement
+from fll_hbase.sources.sql.parser import MALFORMED, BrokenStatement, Procedure, Rows, ScriptItem, Statement
 from fll_hbase.sources.sql.queries.column_provenance import GENERATED, QueryResult
 from fll_hbase.sources.sql.queries.query_results import (
     common_table_expressions,
@@ -70,6 +70,7 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
         case BrokenStatement():
             script.leave_out(label, item.error.detail)
             variables.forget(script, item.assigned, item.record)
+            variables.forget_tables(script, item.tokens)
         case Procedure(name="") if item.statements:
             _read_block(script, item, label, called)
         case Procedure():
@@ -130,7 +131,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
         name = rows.record or rows.cursor or ", ".join(rows.variables)
         script.warn(f"the rows of {name[:100]!r} are unknown: the query {error}")
         variables.assign_rows(script, rows, None)
-    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+    except (RecursionError, *MALFORMED):
         variables.assign_rows(script, rows, None)
     finally:
         script.is_silent = False
@@ -148,7 +149,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     try:
         with script.statement_columns(len(statement.tokens)):
             script.fold_columns(statement.tree)
-            _read_statement(open_resolver(script, _read_nested), label, statement.tree)
+            _read_statement(open_resolver(script, _read_nested), label, statement)
         script.selected = statement if isinstance(statement.tree, exp.Query) else None
     except TooManyColumns as error:
         raise TooManyColumns(f"sql: {label} {error}") from error
@@ -156,7 +157,7 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
         detail = "nested too deeply"
     except UnknownTarget as error:
         detail = str(error)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         detail = f"{statement.tree.key.upper()} has a form that is not understood: {error}"
     else:
         return
@@ -164,11 +165,12 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     script.retained, script.view_columns = retained, view_columns
     script.leave_out(label, detail)
     variables.forget(script, assigned_names(statement.tokens))
+    variables.forget_tables(script, statement.tokens)
 
 
-def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
+def _read_statement(resolver: Resolver, label: str, statement: Statement) -> None:
     """Read a statement by its kind; ignore kinds without lineage, and leave out others with a warning."""
-    script = resolver.script
+    script, node = resolver.script, statement.tree
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](resolver, node)
     elif isinstance(node, exp.Query) and (into := inserts.into_clause(node)) is not None:
@@ -192,6 +194,7 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
         script.leave_out(
             f"{label} ({kind[:40].upper()})", "the tables and columns that it writes are unknown"
         )
+        variables.forget_tables(script, statement.tokens)
 
 
 def _read_command(resolver: Resolver, node: exp.Command) -> bool:

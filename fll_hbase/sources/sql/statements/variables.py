@@ -12,13 +12,18 @@ from fll_hbase.sources.sql.parser import Rows
 from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
+    UNKNOWN_COLUMNS,
     ColumnProvenance,
     ColumnSet,
     QueryResult,
 )
 from fll_hbase.sources.sql.queries.scope import Resolver, variable_name
 from fll_hbase.sources.sql.queries.select_list import SelectList
-from fll_hbase.sources.sql.script.script_state import ScriptState
+from fll_hbase.sources.sql.script.script_state import ScriptState, with_unknown_rows
+from fll_hbase.sources.sql.script.statement_tokens import Tokens, changed_tables, word_at
+
+_REPLACING = {"CACHE", "CREATE", "DROP", "REPLACE", "SELECT"}
+"""First words of statements after which a table or view has no earlier rows."""
 
 
 def declare(resolver: Resolver, node: exp.Expr) -> None:
@@ -117,6 +122,20 @@ def forget(script: ScriptState, names: Iterable[str], record: str = "") -> None:
             script.variables[name] = UNKNOWN
         elif script.facts.has_session_variables:
             script.variables[f"${name}"] = UNKNOWN
+
+
+def forget_tables(script: ScriptState, tokens: Tokens) -> None:
+    """Make the columns of the views and temporary tables unknown that a left-out statement may change.
+
+    They keep their inputs so far if the statement does not replace the table or view.
+    """
+    first, is_view = word_at(tokens, 0), word_at(tokens, 1) == "VIEW"
+    # Other changes of a table, such as ADD CONSTRAINT, keep the values of its columns.
+    names = changed_tables(tokens) if first != "ALTER" or is_view else ()
+    for dataset, rows in script.views.items():
+        if dataset.name.rpartition(".")[2].lstrip("#@").lower() in names:
+            is_replaced = is_view or first in _REPLACING
+            script.views[dataset] = QueryResult(UNKNOWN_COLUMNS) if is_replaced else with_unknown_rows(rows)
 
 
 def as_values(result: QueryResult) -> QueryResult:

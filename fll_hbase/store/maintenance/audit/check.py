@@ -53,7 +53,7 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
 
     Former rows are rows of an earlier release; moved ones count as written again. They move only in a table
     with the mark of complete calendars, which is put if no error is left. Deletes nothing. Safe while writers
-    are running. Raises StoreUnavailable, and CorruptRow if the content of a run to move is unreadable.
+    are running. Raises StoreUnavailable.
     """
     first = last = auditor.audit()
     done = refused = 0

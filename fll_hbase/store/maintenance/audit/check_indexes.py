@@ -84,6 +84,7 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
     for column, cell in known_cells(key, row, facts).items():
         if column.startswith(retention.REQUEST):
             retention.parse_request(column)
+        retention.parse_purges([column])
         _check_empty(column, cell)
 
 

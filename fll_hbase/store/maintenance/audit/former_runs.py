@@ -29,9 +29,9 @@ ROUNDS_MAX = 50
 def move_former_rows(store: LineageStore) -> int:
     """Move all runs and field policies that an earlier release recorded; return how many were moved.
 
-    Uses bounded memory, and is safe to repeat. Unreadable runs stay, and an audit names them. Once no run is
-    left, the table is marked, and later calls read only the mark. Raises StoreUnavailable, and CorruptRow if
-    the content of a readable run is unreadable.
+    Uses bounded memory, and is safe to repeat. Runs stay if they or their contents are unreadable, which an
+    audit reports. Once no run is left, the table is marked, and later calls read only the mark. Raises
+    StoreUnavailable.
     """
     if not calendar_mark.has_former_runs(store.table):
         return 0

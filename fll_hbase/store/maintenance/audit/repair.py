@@ -6,10 +6,9 @@ both; the repair of one row puts the cells that the rows of the other datasets l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from fll_hbase.keys import layout, ranges
-from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import check_contents, check_indexes
@@ -35,20 +34,7 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
             except LineageError as error:
                 failed[repair] = str(error)
     runs = {ranges.run_of(repair.row): repair for repair in repairs if repair.is_run}
-    return failed | {runs[run]: str(error) for run, error in _recommit(store, list(runs)).items()}
-
-
-def _recommit(store: LineageStore, runs: Sequence[RunKey]) -> Mapping[RunKey, LineageError]:
-    """Commit runs again; return errors by run, only for failed runs. Raises StoreUnavailable."""
-    try:
-        return store.recommit(runs)
-    except CorruptRow as error:
-        if len(runs) == 1:
-            return {runs[0]: error}
-        # The error of an unreadable content fails the whole call without naming the run, so bisect. Commits
-        # are idempotent, so committing some runs twice is harmless.
-        half = len(runs) // 2
-        return {**_recommit(store, runs[:half]), **_recommit(store, runs[half:])}
+    return failed | {runs[run]: str(error) for run, error in store.recommit(list(runs)).items()}
 
 
 def _batches_to_put(key: bytes, row: Row) -> list[Batch]:

@@ -14,7 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from fll_hbase.cli.commands import spark
 from fll_hbase.cli.commands.spark import common
+from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.summary_file import write_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
@@ -26,7 +28,7 @@ CHECK = ("spark", "check")
 NOWHERE = "sqlite:///nowhere.db"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def jobs() -> None:
     """A group with a job that prints what it gets."""
 
@@ -150,6 +152,21 @@ def test_an_option_has_priority_over_the_file_and_the_file_over_the_environment(
 )
 def test_what_is_wrong_with_a_file_is_reported(config: str | bytes, message: str) -> None:
     assert message in error_of(config)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ('rejects = "r"', "`rejects` is not a setting or option of every job; write it in [load]"),
+        ("[retention]\nbefor = 1", "`befor` in [retention] is not a setting or option of retention"),
+    ],
+)
+def test_jobs_that_are_not_imported_yet_are_known(config: str, message: str) -> None:
+    modules = {name: f"{spark.__name__}.{name}" for name in ("load", "retention")}
+    Path("jobs.toml").write_text(config, encoding="utf-8")
+    group = CommandGroup(name="spark", modules=modules)
+    result = CliRunner().invoke(group, ["load", "x", "--rejects", "r", "--config", "jobs.toml"])
+    assert (result.exit_code, message in result.output.replace("\n", " ")) == (2, True)
 
 
 def test_a_file_that_cannot_be_read_is_reported() -> None:

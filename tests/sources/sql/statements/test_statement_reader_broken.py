@@ -142,6 +142,78 @@ def test_a_column_with_unknown_inputs_is_neither_generated_nor_guessed(dialect: 
     assert sql_readings.direct(reading) == {}
 
 
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("tsql", "CREATE VIEW v WITH SCHEMABINDING"),
+        ("tsql", "EXEC sp_rename '', ''"),
+        ("spark", "CREATE FUNCTION f() FROM AS"),
+        ("hive", "ALTER TABLE x. SWITCH TO y"),
+        ("clickhouse", "CREATE TABLE p AS SELECT dictGet('d..', 'b', c) AS k FROM s"),
+    ],
+)
+def test_a_statement_that_lacks_its_end_costs_no_other(dialect: str, text: str) -> None:
+    reading = sql_readings.read(f"INSERT INTO o (k) SELECT a FROM s; {text}", dialect=dialect)
+    assert sql_readings.direct(reading) == {"o.k": {"s.a"}}
+
+
+class TestTablesOfTheScript:
+    """Views and temporary tables that a left-out statement may change."""
+
+    VIEW = "CREATE TEMP VIEW v AS SELECT a AS k, 1 AS l FROM s WHERE b > 0"
+    READ = "INSERT INTO o (k, l) SELECT k, l FROM v"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "CREATE OR REPLACE TEMP VIEW v AS SELECT (x AS k FROM t",
+            "CREATE OR REPLACE TEMP VIEW IF NOT EXISTS v BLAH BLAH",
+            "CREATE OR REPLACE TEMP VIEW v AS SELECT dictGet('d..', 'b', x) AS k FROM t",
+            "DROP VIEW v ((",
+            "ALTER VIEW v RENAME TO ((",
+        ],
+    )
+    def test_a_view_that_is_replaced_is_unknown(self, text: str) -> None:
+        reading = sql_readings.read(f"{self.VIEW}; {text}; INSERT INTO p (k) SELECT c FROM u; {self.READ}")
+        assert sql_readings.direct(reading) == {"p.k": {"u.c"}}
+        assert {source.name for source in reading.operations.info.sources} == {"u"}
+        assert "statement 2" in sql_readings.warnings(reading)
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("INSERT INTO v SELECT (x FROM t", {"o.k": {"s.a"}}),
+            ("MERGE INTO db.v USING t ON (", {"o.k": {"s.a"}}),
+            ("INSERT INTO w SELECT (x FROM v", {"o.k": {"s.a"}, "o.l": set()}),
+            ("ALTER TABLE v ADD CONSTRAINT ((", {"o.k": {"s.a"}, "o.l": set()}),
+        ],
+    )
+    def test_a_changed_view_keeps_its_inputs(self, text: str, expected: sql_readings.Edges) -> None:
+        reading = sql_readings.read(f"{self.VIEW}; {text}; {self.READ}")
+        assert sql_readings.direct(reading) == expected
+
+    @pytest.mark.parametrize(
+        ("dialect", "table", "text"),
+        [
+            ("tsql", "#v", "INSERT #v SELECT r.a FROM OPENROWSET(BULK 'in/x.csv', FORMAT = 'CSV') AS r"),
+            ("tsql", "@v", "INSERT INTO @v EXEC dbo.p"),
+            ("tsql", "#v", "INSERT INTO #v SELECT * FROM far"),
+            ("postgres", "v", "COPY v FROM '/in/x.csv'"),
+            ("hive", "v", "LOAD DATA INPATH '/in/x' INTO TABLE v"),
+            ("clickhouse", "v", "INSERT INTO v FORMAT CSV"),
+        ],
+    )
+    def test_rows_of_an_unknown_source_are_not_generated(self, dialect: str, table: str, text: str) -> None:
+        create = f"DECLARE {table} TABLE" if table == "@v" else f"CREATE TEMPORARY TABLE {table}"
+        script = f"{create} (k INT); {text}; INSERT INTO o (k) SELECT k FROM {table}"
+        assert sql_readings.direct(sql_readings.read(script, dialect=dialect)) == {}
+
+    def test_an_insert_keeps_the_unlisted_columns(self) -> None:
+        text = "SELECT * INTO #v FROM far; INSERT INTO #v (k) SELECT a FROM s"
+        reading = sql_readings.read(f"{text}; INSERT INTO o SELECT k, l FROM #v", dialect="tsql")
+        assert sql_readings.direct(reading) == {"o.k": {"far.k", "s.a"}, "o.l": {"far.l"}}
+
+
 def test_variables_of_a_client_are_not_replaced() -> None:
     for dialect, name in {"spark": "${db}", "postgres": ":db"}.items():
         reading = sql_readings.read(f"INSERT INTO {name}.o (k) SELECT a FROM s", dialect=dialect)

@@ -277,6 +277,8 @@ def test_rows_with_unknown_prefixes_are_reported(table: Table) -> None:
         (b"c|12", b"d:v"),
         (b"p|" + b"0" * 32, b"d:x"),
         (b"a|a b|c", b"d:a|d|e"),
+        (b"a|b|c", b"d:a|d"),
+        (b"v|retention", b"d:p|x"),
     ],
 )
 def test_a_key_or_column_that_nothing_writes_is_unreadable(table: Table, row: bytes, column: bytes) -> None:

@@ -108,6 +108,18 @@ def test_an_earlier_store_answers_alike_before_and_after(expected: list[str]) ->
     assert not calendar_mark.has_former_runs(table)
 
 
+def test_a_run_whose_content_cannot_be_read_stays_and_the_others_move() -> None:
+    table = former_store()
+    content = layout.content_row(RUNS[2].info.checksum)
+    sources = table.get(content)[layout.SOURCES].value
+    table.write([[Put(content, layout.SOURCES, b"damaged")]])
+    assert move(table) == 3
+    assert keys(table) == MOVED - {RunKey("2026-01-03", "ns")} | {RunKey("2026-01-03")}
+    table.write([[Put(content, layout.SOURCES, sources)]])
+    assert move(table) == 1
+    assert keys(table) == MOVED
+
+
 def test_a_change_finds_the_earlier_run_and_another_namespace_does_not() -> None:
     table = former_store()
     store = LineageStore(table)
