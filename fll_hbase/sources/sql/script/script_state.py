@@ -51,6 +51,23 @@ class TableWrite:
     unmapped: frozenset[DatasetField] = frozenset()
 
 
+class Views(dict[Dataset, QueryResult]):
+    """Views and temporary tables by dataset, also found by the last part of a name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_last_part: dict[str, set[Dataset]] = {}
+
+    def __setitem__(self, dataset: Dataset, rows: QueryResult) -> None:
+        if dataset not in self:
+            self._by_last_part.setdefault(_last_part(dataset.name), set()).add(dataset)
+        super().__setitem__(dataset, rows)
+
+    def named(self, name: str) -> list[Dataset]:
+        """Return the views whose names end with a part, in any case, with or without `#` or `@`."""
+        return [dataset for dataset in self._by_last_part.get(_last_part(name), ()) if dataset in self]
+
+
 @dataclass(slots=True)
 class ScriptState:
     """State shared by the statements of a script, which are read in order. Names as keys are in lower case.
@@ -85,7 +102,7 @@ class ScriptState:
     script: Script
     tables: TableSchemas
     source_text: SourceText = field(default_factory=lambda: SourceText("", ()))
-    views: dict[Dataset, QueryResult] = field(default_factory=dict)
+    views: Views = field(default_factory=Views)
     temporary: set[Dataset] = field(default_factory=set)
     unqualified: set[str] = field(default_factory=set)
     writes: list[TableWrite] = field(default_factory=list)
@@ -106,6 +123,7 @@ class ScriptState:
     retained: int = 0
     view_columns: int = 0
     is_silent: bool = False
+    _unknown_rows: dict[Dataset, QueryResult] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
 
@@ -124,6 +142,13 @@ class ScriptState:
         """Add a warning that a part is left out, and its error in case nothing can be recorded."""
         self.errors.append(FieldError("sql", f"{part}: {detail}" if part else detail))
         self.warn(f"{part or 'a write'} is left out: {detail}")
+
+    def add_unknown_rows(self, dataset: Dataset) -> None:
+        """Note that a view or temporary table also has rows of an unknown source."""
+        rows = self.views[dataset]
+        # Many statements may add such rows, one after another.
+        if self._unknown_rows.get(dataset) is not rows:
+            self.views[dataset] = self._unknown_rows[dataset] = with_unknown_rows(rows)
 
     def warn(self, detail: str) -> None:
         """Add a warning once; a warning that is counted but not listed may be counted again."""
@@ -255,6 +280,11 @@ def _derived(columns: Iterable[ColumnProvenance]) -> int:
     count = sum(1 + column.inputs_weight for column in columns)
     derived_columns.derive(count)
     return count
+
+
+def _last_part(name: str) -> str:
+    """Return the last part of a name in lower case, without the mark of a temporary table."""
+    return name.rpartition(".")[2].lstrip("#@").lower()
 
 
 def with_unknown_rows(rows: QueryResult) -> QueryResult:

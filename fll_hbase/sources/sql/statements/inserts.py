@@ -24,13 +24,7 @@ from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies,
 from fll_hbase.sources.sql.queries.query_results import statement_scope
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
-from fll_hbase.sources.sql.script.script_state import (
-    ScriptState,
-    TableWrite,
-    UnknownTarget,
-    temporary_mark,
-    with_unknown_rows,
-)
+from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
 from fll_hbase.sources.sql.statements.computed_columns import declare_computed
 from fll_hbase.sources.sql.statements.returning import read_returning
 from fll_hbase.sources.sql.statements.variables import assign_result
@@ -52,7 +46,7 @@ def insert(resolver: Resolver, node: exp.Expr) -> None:
     if not isinstance(source, exp.Expr):
         script.warn(f"the rows written into {target.dataset.name!r} are not known")
         if target.dataset in script.temporary:
-            script.views[target.dataset] = with_unknown_rows(script.views[target.dataset])
+            script.add_unknown_rows(target.dataset)
         return
     mark_defaults(script, source)
     result = resolver.query(source)

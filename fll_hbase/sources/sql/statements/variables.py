@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from sqlglot import exp
 
@@ -19,7 +20,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
 )
 from fll_hbase.sources.sql.queries.scope import Resolver, variable_name
 from fll_hbase.sources.sql.queries.select_list import SelectList
-from fll_hbase.sources.sql.script.script_state import ScriptState, with_unknown_rows
+from fll_hbase.sources.sql.script.script_state import ScriptState
 from fll_hbase.sources.sql.script.statement_tokens import Tokens, changed_tables, word_at
 
 _REPLACING = {"CACHE", "CREATE", "DROP", "REPLACE", "SELECT"}
@@ -132,10 +133,11 @@ def forget_tables(script: ScriptState, tokens: Tokens) -> None:
     first, is_view = word_at(tokens, 0), word_at(tokens, 1) == "VIEW"
     # Other changes of a table, such as ADD CONSTRAINT, keep the values of its columns.
     names = changed_tables(tokens) if first != "ALTER" or is_view else ()
-    for dataset, rows in script.views.items():
-        if dataset.name.rpartition(".")[2].lstrip("#@").lower() in names:
-            is_replaced = is_view or first in _REPLACING
-            script.views[dataset] = QueryResult(UNKNOWN_COLUMNS) if is_replaced else with_unknown_rows(rows)
+    for dataset in chain.from_iterable(map(script.views.named, names)):
+        if is_view or first in _REPLACING:
+            script.views[dataset] = QueryResult(UNKNOWN_COLUMNS)
+        else:
+            script.add_unknown_rows(dataset)
 
 
 def as_values(result: QueryResult) -> QueryResult:

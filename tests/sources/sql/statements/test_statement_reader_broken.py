@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Operation
 from fll_hbase.runtime.errors import TooLarge, UnreadableDocument
 from fll_hbase.sources import sql
+from fll_hbase.sources.sql.names.table_schemas import TableSchemas
+from fll_hbase.sources.sql.parser import BrokenStatement, parse_script
+from fll_hbase.sources.sql.queries.column_provenance import ColumnSet, QueryResult
+from fll_hbase.sources.sql.script.script_state import ScriptState
+from fll_hbase.sources.sql.statements.variables import forget_tables
 from tests.support import sql_readings
 from tests.support.work import count_calls
 
@@ -324,3 +330,28 @@ class TestUnclosed:
             for number in (20, 200)
         ]
         assert calls[1] < 13 * calls[0]
+
+
+def test_forgetting_a_wide_table_is_linear() -> None:
+    def wide_and_broken(count: int) -> list[str]:
+        names = ", ".join(f"a AS c{number}" for number in range(count))
+        wide = f"CREATE TEMP TABLE v AS SELECT {names} FROM s"
+        return [wide, *["INSERT INTO v (("] * count, "INSERT INTO u (y) SELECT c1 FROM v"]
+
+    calls = [count_calls(lambda number=number: read(wide_and_broken(number))) for number in (40, 160)]
+    assert calls[1] < 5 * calls[0]
+
+
+def test_forgetting_looks_at_the_named_tables_alone() -> None:
+    script = parse_script("SELECT 1; INSERT INTO v1 ((", "spark")
+    _, item = script.statements
+    assert isinstance(item, BrokenStatement)
+    calls = []
+    for count in (10, 1_000):
+        state = ScriptState(script, TableSchemas("n", {}, lambda _: None))
+        for number in range(count):
+            state.views[Dataset("n", f"v{number}")] = QueryResult(ColumnSet(()))
+        calls.append(count_calls(lambda state=state: forget_tables(state, item.tokens)))
+        assert not state.views[Dataset("n", "v1")].columns.is_complete
+        assert state.views[Dataset("n", "v2")].columns.is_complete
+    assert calls[0] == calls[1]
