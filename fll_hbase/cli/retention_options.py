@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from fll_hbase.cli.options import NAMESPACE, TIME, Command, zone_option
+from fll_hbase.cli.options import NAME, NAMESPACE, TIME, Command, zone_option
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.store.maintenance.retention import RUNS, RetentionReport
@@ -27,7 +27,7 @@ def policy_options(command: Command) -> Command:
         help="Delete runs that started before TIME.",
     )
     @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Only for datasets of NS.")
-    @click.option("--name", metavar="NAME", default=None, help="Only for this dataset of NS.")
+    @click.option("--name", metavar="NAME", type=NAME, default=None, help="Only for this dataset of NS.")
     @click.option("--policy", type=click.File("rb"), default=None, help="JSON file with a retention policy.")
     @click.option("--dry-run", is_flag=True, help="Report what would be deleted; delete nothing.")
     @zone_option

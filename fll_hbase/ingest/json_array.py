@@ -111,7 +111,7 @@ class _Scanner:
 
     def _add(self, part: bytes) -> None:
         """Append a part of the current item, without leading white space; drop it beyond the size limit."""
-        if not self._parts:
+        if not self._size_bytes:
             part = part.lstrip(_BLANK)
             self._begin = self.line - part.count(b"\n")
         self._size_bytes += len(part)

@@ -140,9 +140,10 @@ def _fit(body: Any, bytes_max: int) -> tuple[Any, _Cuts]:
         shortened = _fit_lists(body, bytes_max, characters_max)
         if shortened is not None:
             return shortened
-    text = msgspec.json.encode(_shorten(body, 1, _TEXTS[-1], _Cuts())).decode()
+    cuts = _Cuts(texts=1)
+    text = msgspec.json.encode(_shorten(body, 1, _TEXTS[-1], cuts)).decode()
     # Quotes of a text in a text are escaped, so that each character may need several bytes.
-    return text[: bytes_max // 6], _Cuts(texts=1)
+    return text[: bytes_max // 6], cuts
 
 
 def _fit_lists(body: Any, bytes_max: int, characters_max: int | None) -> tuple[Any, _Cuts] | None:

@@ -141,13 +141,26 @@ def copied_inputs(transform: Transform) -> Copied:
         copies = {text.removesuffix(": identity") for text in parts if text.endswith(": identity")}
         copied = tuple(item for item in direct if item.name.casefold() in copies)
         return Copied(copied, is_all=bool(copied) and len(copies) == len(parts))
-    texts = transform.description.split(" | ")
+    texts = _alternatives(transform.description)
     columns = set(map(_column_name, texts))
     copied = tuple(item for item in direct if _last_name(item) in columns)
     names = set(map(_last_name, direct))
     if len(texts) == 1 and len(names) > 1:
         return Copied((), is_all=False)
     return Copied(copied, is_all=bool(direct) and columns == names)
+
+
+def _alternatives(description: str) -> list[str]:
+    """Return the texts between ` | ` outside parentheses; inside, it is an operator."""
+    texts: list[str] = []
+    depth = 0
+    for part in description.split(" | "):
+        if depth > 0:
+            texts[-1] = f"{texts[-1]} | {part}"
+        else:
+            texts.append(part)
+        depth += part.count("(") - part.count(")")
+    return texts
 
 
 def _column_name(text: str) -> str:

@@ -53,10 +53,11 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     """Create or reuse a session for a job: on `master`, else the cluster of spark-submit, else LOCAL.
 
     `settings` override the settings of all jobs. Raises ConfigurationError with what to install if PySpark or
-    a JDK is missing, and for settings that only spark-submit can set.
+    a JDK is missing, for a master that Spark does not know, and for settings that only spark-submit can set.
     """
     # Imported here because PySpark is an extra, and `fll spark --help` and errors must work without it.
     try:
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
@@ -75,6 +76,10 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise ConfigurationError(f"Spark does not start: {error}; {_advice(settings or {})}") from error
+    except Py4JJavaError as error:
+        # The text of the error is a trace of the JVM.
+        reason = error.java_exception.getMessage()
+        raise ConfigurationError(f"Spark does not start: {reason}; check the master and settings") from error
 
 
 def _advice(settings: Mapping[str, str]) -> str:

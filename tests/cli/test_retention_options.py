@@ -76,6 +76,8 @@ def test_a_policy_that_is_none_is_reported(
         (("--namespace", "hr"), "go with --before"),
         (("--before", "now", "--name", "people"), "--name goes with --namespace"),
         (("--before", "soon"), "is not a time"),
+        # As of a variable that a shell does not know: the whole namespace is not meant.
+        (("--before", "now", "--namespace", "hr", "--name", ""), "is 0 bytes long"),
     ],
 )
 @pytest.mark.parametrize("command", COMMANDS)

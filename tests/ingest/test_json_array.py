@@ -54,6 +54,13 @@ def test_an_item_that_is_too_long_does_not_cost_the_others() -> None:
     assert "longer than 100 bytes" in str(error)
 
 
+def test_an_item_that_is_too_long_is_named_by_its_first_line() -> None:
+    part = b"x" * 200_000
+    (number, error), (_, last) = _documents(b'[{"a": "%b",\n"b": "%b"},\n{"c": 1}]' % (part, part))
+    assert (number, last) == (1, b'{"c": 1}')
+    assert "longer than 100 bytes" in str(error)
+
+
 @pytest.mark.parametrize(
     ("raw", "fault"),
     [

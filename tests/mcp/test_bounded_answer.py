@@ -126,6 +126,16 @@ def test_the_next_page_begins_after_the_items_shown(limit: int) -> None:
     assert answer["next"]["cursor"] == str(len(answer["answer"]["items"]))
 
 
+def test_a_page_of_items_too_large_to_show_ends_after_one() -> None:
+    def page(query: Any) -> Answer[Any]:
+        items = tuple({f"member{number}": "x" * 80 for number in range(100)} for _ in range(query.limit))
+        return Answer(_Items(items=items), cursor=str(int(query.cursor or 0) + query.limit))  # type: ignore[arg-type]
+
+    answer = bounded_answer(_List(limit=50), page, bytes_max=BYTES_MAX)
+    assert answer["next"]["cursor"] == "1"
+    assert not answer["complete"]
+
+
 _BODIES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=300),
     lambda inner: st.lists(inner, max_size=60) | st.dictionaries(st.text(max_size=100), inner, max_size=120),

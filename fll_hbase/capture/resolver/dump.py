@@ -154,13 +154,9 @@ class Line(msgspec.Struct, frozen=True, rename={"application_end": "applicationE
     application_end: Json | None = None
 
 
-_LINES = typed_json.decoder(Line)
-_PLANS = typed_json.decoder(Plan)
-
-
 def decode_line(line: bytes) -> Line:
     """Decode a line of the plan file, but not its plan. Raises ValueError if it has another form."""
-    return _LINES.decode(line)
+    return typed_json.decode(line, Line)
 
 
 def decode_plan(body: bytes) -> Plan:
@@ -168,7 +164,7 @@ def decode_plan(body: bytes) -> Plan:
 
     Raises ValueError if it has another form, or if operands or children are not numbers of earlier rows.
     """
-    plan = _PLANS.decode(body)
+    plan = typed_json.decode(body, Plan)
     for count, expression in enumerate(plan.expressions):
         _check_references(expression.operands, count)
     for count, node in enumerate(plan.nodes):

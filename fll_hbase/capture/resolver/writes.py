@@ -157,7 +157,10 @@ def _written_types(plan: Plan, node: Node, names: Sequence[str], table: int | No
 
 
 def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:
-    """Return the columns of a dataset that is read, without hidden ones, or {} for other nodes."""
+    """Return the types of a dataset's columns by name, {} for None and for nodes that read no dataset.
+
+    Looks below aliases, and leaves out hidden columns and columns without a known type.
+    """
     if number is None:
         return {}
     node = _without_alias(plan, number)

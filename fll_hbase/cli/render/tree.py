@@ -106,7 +106,10 @@ class _TreeBuilder:
 
 
 def _simple_backward(graph: FieldGraph) -> Iterator[str]:
-    """Yield a line for each field that a written node derives from or copies, or one for a generated node."""
+    """Yield a line for each field that a written node copies or derives from, indirect ones marked.
+
+    Yields one line for a generated node.
+    """
     for node in graph.written_nodes():
         if source := graph.source(node):
             yield f"{source}.{graph.label(node)}, as it is"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -82,25 +83,26 @@ def _along(field: Json) -> Json:
     return {**field, "path": field["path"][::-1]}
 
 
-def _source_names(graph: Json) -> Mapping[tuple[str, str], str]:
-    """Return source fields as text, by the names of an operation and of its input."""
+def _source_names(graph: Json) -> Mapping[tuple[str, str], list[str]]:
+    """Return source fields as text, by the names of an operation and of its inputs, which may be equal."""
     sources = {
         node["id"]: f"{name_json.text(node['sourceEndPoint'])}.{node['label']}"
         for node in graph["nodes"]
         if "sourceEndPoint" in node and "hidden" not in node
     }
     labels = {node["id"]: node["label"] for node in graph["nodes"]}
-    return {
-        (connection["operation"], labels[connection["from"]]): sources[connection["from"]]
-        for connection in graph["connections"]
-        if connection["from"] in sources
-    }
+    names = defaultdict(list)
+    for connection in graph["connections"]:
+        if connection["from"] in sources:
+            key = connection["operation"], labels[connection["from"]]
+            names[key].append(sources[connection["from"]])
+    return names
 
 
 def _way(
     way: Json,
     number: int,
-    source_names: Mapping[tuple[str, str], str],
+    source_names: Mapping[tuple[str, str], list[str]],
     datasets: Mapping[str, str],
     stamp: Stamp,
 ) -> Section:
@@ -108,7 +110,7 @@ def _way(
     rows = []
     for step in way["operations"]:
         dataset, inputs = datasets.get(step["name"], ""), step["inputs"]
-        inputs_text = [source_names.get((step["name"], name), name) for name in inputs]
+        inputs_text = [text for name in inputs for text in source_names.get((step["name"], name), [name])]
         # The input of a READ is its dataset, without the namespace. A WRITE has no outputs.
         if dataset and step["outputs"]:
             inputs_text = [dataset]

@@ -41,7 +41,6 @@ def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     for row in deadline.watched(rows.rows):
         run = required_text(row, *RUN_COLUMNS, bytes_max=ID_BYTES_MAX)
         groups.setdefault(run, _Run(run, rows)).add(row)
-    rows.check()
     runs = tuple(group.recorded() for group in groups.values())
     rows.check()
     return ParsedRows(runs, tuple(rows.top.validator.warnings))

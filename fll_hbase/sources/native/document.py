@@ -25,6 +25,7 @@ from fll_hbase.runtime.errors import (
     ErrorList,
     FieldError,
     InvalidLineage,
+    TooLarge,
     UnreadableDocument,
 )
 from fll_hbase.sources.native import name_based_form
@@ -162,13 +163,16 @@ def read_operations(
 def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
     """Return the errors of shape in the operations, or none if there are only errors of lineage."""
     validator = Validator()
-    with suppress(InvalidLineage, UnreadableDocument):
+    with suppress(InvalidLineage, TooLarge, UnreadableDocument):
         _parse_operations(Part(validator, members), namespace)
     return validator.errors
 
 
 def _parse_operations(top: Part, namespace: str) -> tuple[list[Operation], ErrorList]:
-    """Return the operations, and the errors of lineage, which only the name-based form can have here."""
+    """Return the operations, and the errors of lineage, which only the name-based form returns.
+
+    Raises InvalidLineage if the other form has too many unknown origins, and TooLarge.
+    """
     items = top.items("operations", required=True)
     if "destination" in top:
         return name_based_form.read(top, items, namespace)

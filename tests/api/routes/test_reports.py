@@ -455,3 +455,12 @@ def test_fields_are_those_of_reach_and_programs_those_of_runs(
             assert sum(day[count] for day in item["days"]) == item[count]
         assert all(len(day["failedRuns"]) == day["failed"] for day in item["days"])
     store.close()
+
+
+def test_operations_take_all_inputs_of_one_name(client: FlaskClient) -> None:
+    text = "INSERT INTO o (x) SELECT coalesce(a.id, b.id) FROM a JOIN b ON a.k = b.k"
+    assert client.post(path("ns1", "sql"), json={"run": run(1), "sql": text}).status_code == 201
+    subject = {"namespace": "ns1", "endpoint": "o", "field": "x"}
+    query = {**ALL, **subject}
+    page = client.get("/v3/reports/provenance", query_string=query, headers={"Accept": "text/html"})
+    assert "ns1/a.id, ns1/b.id" in page.text

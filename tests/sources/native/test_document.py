@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.runtime.errors import InputError
+from fll_hbase.runtime.errors import InputError, TooLarge, UnreadableDocument
 from fll_hbase.sources.native import document
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from tests.support.lineage_documents import copying, run
@@ -61,3 +61,13 @@ def test_usual_heads_are_read_at_once(head: dict[str, str], monkeypatch: pytest.
     monkeypatch.delattr(document, "read_run")
     head_run, operations, warnings = outcome({**head, "run": run("id"), "operations": 0}, NAMESPACE)
     assert (head_run.run, operations, warnings) == ("id", OPERATIONS, [])
+
+
+def test_faults_of_the_run_come_before_operations_that_are_too_large() -> None:
+    sources = [{"source": {"name": f"s{number}"}} for number in range(400)]
+    large = {"name": "o", "inputs": sources, "outputs": [f"f{number}" for number in range(400)]}
+    too_large = {"run": run("id"), "destination": {"name": "d"}, "operations": [large]}
+    with pytest.raises(TooLarge):
+        document.read(too_large, namespace=NAMESPACE)
+    with pytest.raises(UnreadableDocument, match="run: must be an object"):
+        document.read({**too_large, "run": None}, namespace=NAMESPACE)

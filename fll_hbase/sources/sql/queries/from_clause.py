@@ -60,7 +60,10 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
     node = named_table(resolver.script, node)
     # ClickHouse's FINAL, Databricks' STREAM and parentheses around a table without an alias have no effect.
     if isinstance(node, (exp.Final, exp.Stream)) or (
-        isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias
+        isinstance(node, exp.Subquery)
+        and isinstance(node.this, (exp.Table, exp.Subquery))
+        and not node.alias
+        and not node.args.get("pivots")
     ):
         add_source(resolver, node.this)
     else:
@@ -211,6 +214,8 @@ def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
             return pivots.resolve_statement(apart, node)
         case exp.Subquery():
             add_source(apart, node.this)
+            if len(apart.scope.sources) == 1:
+                return QueryResult(apart.scope.sources[0].columns, apart.scope.dependencies)
             items = tuple(counted(item for source in apart.scope.sources for item in source.columns.items))
             return QueryResult(ColumnSet(items), apart.scope.dependencies)
         case exp.Values():

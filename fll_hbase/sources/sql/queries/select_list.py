@@ -110,7 +110,7 @@ class SelectList:
         # A value without columns has no extent, so search directly after the name.
         extent = inputs.extent if inputs.start >= 0 else (start + 1, start + 1)
         text = self.script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
-        return inputs.to_column(text or to_sql(value, self.script.script.dialect))
+        return inputs.to_column(_alternative(text or to_sql(value, self.script.script.dialect), value))
 
     def resolve_any(self, nodes: list[exp.Expr]) -> ColumnProvenance:
         """Return a column whose value is any of several expressions, with the text of the first.
@@ -306,7 +306,15 @@ class SelectList:
         if extent[0] >= 0:
             source_text = self.script.source_text
             text = source_text.extract(kind, extent, alias_start=start, keep_literals=keep_literals)
-        return text or to_sql(node.unalias(), self.script.script.dialect, keep_literals=keep_literals)
+        value = node.unalias()
+        return _alternative(
+            text or to_sql(value, self.script.script.dialect, keep_literals=keep_literals), value
+        )
+
+
+def _alternative(text: str, value: exp.Expr) -> str:
+    """Return the text of an expression, in parentheses if its `|` would read as several alternatives."""
+    return f"({text})" if " | " in text and value.find(exp.BitwiseOr) else text
 
 
 def expand_star(resolver: Resolver, node: exp.Expr) -> ColumnSet:

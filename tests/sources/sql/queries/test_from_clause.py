@@ -8,7 +8,7 @@ import pytest
 
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import RequestCancelled
-from tests.support.sql_readings import read
+from tests.support.sql_readings import direct, read
 
 
 def test_a_request_that_is_cancelled_has_no_reading() -> None:
@@ -21,3 +21,13 @@ def test_a_request_that_is_cancelled_has_no_reading() -> None:
         cancelled = deadline.limited(1_000, is_cancelled=lambda later=later: next(later) >= 0)
         with cancelled, pytest.raises(RequestCancelled):
             read(text, dialect="trino")
+
+
+def test_a_table_in_parentheses_keeps_its_pivot_and_its_unknown_columns() -> None:
+    text = "CREATE TABLE o AS SELECT * FROM (t) PIVOT (SUM(v) FOR q IN ('a', 'b'))"
+    assert direct(read(text, schema={"t": ["k", "v", "q"]})) == {
+        "o.k": {"t.k"},
+        "o.a": {"t.v"},
+        "o.b": {"t.v"},
+    }
+    assert direct(read("INSERT INTO o (c) SELECT a.c FROM (t) AS a")) == {"o.c": {"t.c"}}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fll_hbase.model.hop_operations import copied_inputs
+from fll_hbase.model.operations import Transform
 from tests.support.sql_readings import direct, read, warnings
 
 
@@ -25,3 +27,10 @@ def test_an_error_before_a_star_is_reported() -> None:
 )
 def test_a_generator_with_fewer_names_than_columns(query: str) -> None:
     assert direct(read(f"CREATE TABLE o AS {query}")) == {"o.p": {"s.l"}}
+
+
+@pytest.mark.parametrize("value", ["a | b", "a | b | c", "k = a | b"])
+def test_a_bitwise_or_copies_nothing(value: str) -> None:
+    reading = read(f"INSERT INTO o (x) SELECT {value} FROM s", schema={"s": ["a", "b", "c", "k"]})
+    (transform,) = (item for item in reading.operations.info.operations if isinstance(item, Transform))
+    assert not copied_inputs(transform).inputs
