@@ -63,7 +63,7 @@ class Views(dict[Dataset, QueryResult]):
             self._by_last_part.setdefault(_last_part(dataset.name), set()).add(dataset)
         super().__setitem__(dataset, rows)
 
-    def named(self, name: str) -> list[Dataset]:
+    def ending_with(self, name: str) -> list[Dataset]:
         """Return the views whose names end with a part, in any case, with or without `#` or `@`."""
         return [dataset for dataset in self._by_last_part.get(_last_part(name), ()) if dataset in self]
 

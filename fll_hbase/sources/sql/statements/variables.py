@@ -133,7 +133,7 @@ def forget_tables(script: ScriptState, tokens: Tokens) -> None:
     first, is_view = word_at(tokens, 0), word_at(tokens, 1) == "VIEW"
     # Other changes of a table, such as ADD CONSTRAINT, keep the values of its columns.
     names = changed_tables(tokens) if first != "ALTER" or is_view else ()
-    for dataset in chain.from_iterable(map(script.views.named, names)):
+    for dataset in chain.from_iterable(map(script.views.ending_with, names)):
         if is_view or first in _REPLACING:
             script.views[dataset] = QueryResult(UNKNOWN_COLUMNS)
         else:
