@@ -57,13 +57,15 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     """
     # Imported here because PySpark is an extra, and `fll spark --help` and errors must work without it.
     try:
-        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"jobs on Spark need {error.name}, which is not installed: {_INSTALL}"
         ) from error
+    # PySpark brings it, so an environment without both is told to install PySpark.
+    from py4j.protocol import Py4JJavaError
+
     builder = SparkSession.builder.appName(f"fll {name}")
     master = master or ("" if _is_submitted() else LOCAL)
     if master:
@@ -75,15 +77,19 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     try:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
-        raise ConfigurationError(f"Spark does not start: {error}; {_advice(settings or {})}") from error
+        raise ConfigurationError(
+            f"Spark does not start: {error}; {_advice(settings or {}, master)}"
+        ) from error
     except Py4JJavaError as error:
         # The text of the error is a trace of the JVM.
         reason = error.java_exception.getMessage()
         raise ConfigurationError(f"Spark does not start: {reason}; check the master and settings") from error
 
 
-def _advice(settings: Mapping[str, str]) -> str:
-    """Return what to do if Spark does not start with these settings."""
+def _advice(settings: Mapping[str, str], master: str) -> str:
+    """Return what to do if Spark does not start on a master ("" for spark-submit's) with these settings."""
+    if master and not master.startswith("local"):
+        return f"check the master {master!r} and the lines above, or {_JDK}"
     if "spark.jars.packages" in settings:
         return _PACKAGES
     return _MEMORY if DRIVER_MEMORY in settings else _JDK

@@ -94,6 +94,12 @@ def test_without_a_jdk_it_says_what_to_install(load_command: list[str], tmp_path
 
 
 @pytest.mark.java
+@pytest.mark.parametrize("master", ["nonsense", "local[x]"])
+def test_a_master_that_spark_does_not_know_is_named(load_command: list[str], master: str) -> None:
+    assert master in failed([FLL, *load_command, "--master", master], code=2)
+
+
+@pytest.mark.java
 def test_what_is_not_there_is_reported(load_command: list[str], tmp_path: Path) -> None:
     line = failed([FLL, *LOAD, str(tmp_path / "nowhere"), *load_command[3:]], code=1)
     assert "PATH_NOT_FOUND" in line
