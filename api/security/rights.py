@@ -62,7 +62,7 @@ class Views:
     def select(self, environ: WSGIEnvironment) -> View:
         """Return a request's view: the whole store without authentication or for an admin of all namespaces.
 
-        Other principals get a cached view for their set of grants, and hidden names are numbered anew.
+        Other principals get a cached view for their set of grants, and hidden names are numbered again.
         """
         principal: Principal | None = environ.get(PRINCIPAL)
         if principal is None or principal.may_everywhere(Role.ADMIN):

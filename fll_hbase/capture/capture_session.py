@@ -101,7 +101,7 @@ def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
     """Wait until the server has recorded everything written until now; return whether it has.
 
     Returns True without capture. `timeout` is in seconds, for all applications of this process together.
-    With None there is no limit.
+    None sets no limit.
     """
     deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]

@@ -70,8 +70,8 @@ def written_datasets(
 ) -> dict[Dataset, WrittenDataset]:
     """Return what the operations of a content write, by dataset.
 
-    Names of operations have no effect, nor do operations that only pass a field on, so that a CTE or another
-    order of columns is no change. All fields of hidden sources count as the same field, and hidden
+    Names of operations have no effect, nor do operations that only pass a field on, so that a CTE and the
+    order of columns change nothing. All fields of hidden sources count as the same field, and hidden
     destinations are left out. A source field with a former name counts as the field of this name. The work
     grows with the operations and their inputs.
     """

@@ -201,7 +201,9 @@ class LineageRecorder:
 
 def _key(run: Run, namespace: str) -> RunOfProgram:
     """Return what identifies a run that is recorded in `namespace`."""
-    return RunOfProgram(ProgramId(namespace, run.application, run.program), run.run)
+    # Texts, because wrong types are refused only when the document is read, and a list is no key.
+    program = ProgramId(*map(str, (namespace, run.application, run.program)))
+    return RunOfProgram(program, str(run.run))
 
 
 def _log_success(outcome: Recorded | Spooled) -> None:

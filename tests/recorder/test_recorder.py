@@ -207,6 +207,15 @@ def test_even_a_run_that_is_none_fails_no_program() -> None:
     assert isinstance(outcome, NotRecorded)
 
 
+@pytest.mark.parametrize("member", ["application", "program", "run"])
+def test_a_member_of_a_run_of_the_wrong_type_is_named(url: str, member: str) -> None:
+    run = replace(seed.run(), **{member: ["a"]})
+    outcome = LineageRecorder(url, namespace="ns").record(seed.DESTINATION, seed.OPERATIONS, run=run)
+    assert isinstance(outcome, NotRecorded)
+    assert isinstance(outcome.error, UnreadableDocument)
+    assert [error.path for error in outcome.error.errors] == [f"run.{member}"]
+
+
 def test_warnings_are_returned_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     reply = b'{"checksum": "c", "run": "r", "recorded": true, "warnings": [{"at": "x", "detail": "odd"}]}'
     with serving(Reply(201, reply)) as server:

@@ -22,7 +22,7 @@ STUCK_SECONDS = 2.0
 """Maximum wait for another thread's commit before a queued run is withdrawn."""
 
 
-# Requests are told apart by identity: two threads may commit equal runs.
+# Requests are compared by identity, because two threads may commit equal runs.
 @dataclass(slots=True, eq=False)
 class _CommitRequest:
     """One run to commit; once it is `done`, also its result and the thread that committed it."""

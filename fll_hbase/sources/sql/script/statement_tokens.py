@@ -54,7 +54,7 @@ def outer_positions(tokens: Tokens) -> list[int]:
 
 
 def closing_position(tokens: Tokens, start: int) -> int:
-    """Return the position of the `)` that closes the `(` at `start`, or `start` if there is no such pair."""
+    """Return the position of the `)` that closes the `(` at `start`, or `start` without such a pair."""
     if start >= len(tokens) or tokens[start].token_type is not _T.L_PAREN:
         return start
     depth = 0

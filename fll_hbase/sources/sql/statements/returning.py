@@ -18,7 +18,7 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
     """Read the RETURNING of a statement. With INTO, its rows go to another table or a variable.
 
     The scope of `resolver` contains the tables of the statement, and `write` is its write. Sets
-    `script.returned`, without columns if there is no INTO and no query around the statement.
+    `script.returned`, without columns unless the statement has INTO or is in a query.
     """
     script, clause = resolver.script, node.args.get("returning")
     script.returned = QueryResult(ColumnSet(()), write.dependencies)

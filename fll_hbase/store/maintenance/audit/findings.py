@@ -83,8 +83,8 @@ _NOTES = frozenset(
 class Repair(NamedTuple):
     """A row to write again: a run to re-commit, a content to put, aliases to put at their other datasets.
 
-    Days of a calendar get new tokens, and tags of a field are put into the index. The row is empty if there
-    is no repair.
+    Days of a calendar get new tokens, and tags of a field are put into the index. The row is empty
+    without a repair.
     """
 
     row: bytes = b""

@@ -14,5 +14,5 @@ CREATE FUNCTION best(i INT) RETURNS INT LANGUAGE sql AS 'SELECT max(x) FROM t WH
 def test_an_error_in_a_function_costs_only_its_statement() -> None:
     calls = "CREATE TABLE p AS SELECT broken(b) AS k FROM s;" * (CALLS_NESTED_MAX + 2)
     reading = read(f"{FUNCTIONS}{calls} INSERT INTO o (k, l) SELECT a, best(b) FROM s", dialect="postgres")
-    # `a` is no longer the parameter of the function.
+    # Here `a` is the column, not the parameter of the function.
     assert direct(reading) == {"o.k": {"s.a"}, "o.l": {"t.x"}}
