@@ -7,14 +7,19 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from fll_hbase.keys import layout
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.tables import Put, open_table
 from tests.page.conftest import MakeSite
 from tests.support.gateway import PROGRAM
+from tests.support.lineage_documents import input_fields, reading, run, writing
 from tests.support.page.screens import UID
 from tests.support.page.site import Site
 from tests.support.page.visit import Visit
@@ -86,6 +91,22 @@ def test_a_capped_number_of_hops_is_reported(make_site: MakeSite, sample: Site, 
     site = make_site(sample.store, level_max=2)
     visit.open(site.link(**GRAPH))
     expect(visit.page.get_by_role("note").filter(has_text="level_max=2").first).to_be_visible()
+
+
+def test_a_later_page_of_a_list_that_is_cut_says_so(make_site: MakeSite, tmp_path: Path, visit: Visit) -> None:
+    site = make_site(f"sqlite:///{tmp_path}/damaged.db")
+    writes = [writing(f"write{number}", f"d{number:03}", *input_fields("read", "x")) for number in range(120)]
+    operations = [reading("read", "a", "x"), *writes]
+    site.send("POST", "namespaces/n/lineage", {"run": run(start_ms=now_ms()), "operations": operations})
+    with closing(open_table(site.store)) as table:
+        row = layout.dataset_row(Dataset("n", "d119"))
+        table.write([[Put(row, layout.DESCRIPTION + b"0" * 32, b"\xff")]])
+    visit.open(site.link())
+    more = visit.page.get_by_role("button", name="More datasets")
+    expect(more).to_be_visible()
+    expect(visit.page.get_by_role("note")).to_have_count(0)
+    more.click()
+    expect(visit.page.get_by_role("note").filter(has_text="damaged")).to_be_visible()
 
 
 def test_a_server_that_went_away_is_reported_and_retried(

@@ -21,7 +21,7 @@ export function HomeScreen({ state }: { state: PageState }) {
   // The address of the page without anything opens the first one, so that there is something to see.
   const open = state.open ?? namespaces.slice(0, 1);
   return (
-    <Answered of={first} lines={8}>
+    <Answered of={first} pages={pages} lines={8}>
       {() =>
         namespaces.length === 0 ? (
           <HomeNews state={state} isEmpty />
@@ -68,7 +68,7 @@ function DatasetsOf({ ns }: { ns: string }) {
   const list = usePages({ path: paths.datasets(ns), params: { limit: 100 } });
   const datasets = list.pages.flatMap(({ body }) => body.endpoints);
   return (
-    <Answered of={list.first} lines={4}>
+    <Answered of={list.first} pages={list.pages} lines={4}>
       {() => (
         <>
           <ul class="datasets">
