@@ -21,8 +21,8 @@ from tests.support.page.visit import Visit, drawn_field
 
 RAW = {"ns": "shop", "name": "orders_raw", "field": "email"}
 FLOWS = {"view": "report", "report": "flows", "policy": "no-pii"}
-HOME_REQUESTS_MAX = 13
-"""Namespaces, their first datasets, five lists of runs, two of documents, policies, and two reports here."""
+HOME_REQUESTS_MAX = 16
+"""Namespaces, their first datasets, five lists of runs, two of documents, policies, two reports, three of tags."""
 
 
 def _run(program: str, minutes: int, operations: list[dict[str, Any]], **facts: str) -> dict[str, Any]:
@@ -73,6 +73,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A tag, a violated and a kept policy, a failed run, a document with warnings, and a refused one."""
     with Site(tmp_path_factory.mktemp("shop")) as site:
         route = f"{path(ns='shop')}/lineage"
+        earlier = _run("copy", 3 * 24 * 60, _copy("orders_raw", {"name": "orders"}), run="earlier")
+        site.send("POST", route, earlier)
         site.send("POST", route, _run("copy", 90, _copy("orders_raw", {"name": "orders"}), state="COMPLETE"))
         site.send("POST", route, _run("export", 60, _export(), state="COMPLETE"))
         failed = _run("nightly", 30, _copy("orders", {"name": "archive"}), state="FAIL")
@@ -109,6 +111,30 @@ def test_home_says_what_is_new_and_what_is_wrong(shop: Site, visit: Visit) -> No
     visit.settle()
     failed.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("nightly")
+
+
+def test_home_says_what_is_new_from_tagged_fields(shop: Site, visit: Visit) -> None:
+    page = visit.open(shop.link())
+    rows = page.get_by_role("region", name="made from tagged fields for the first time").get_by_role("row")
+    # The copy into `orders` ran three days ago, too, and a failed run made nothing.
+    expect(rows).to_have_count(1 + 3)
+    for field in ("email", "email_hash", "city"):
+        row = rows.filter(has=page.get_by_role("link", name=re.compile(f"audience · {field}$")))
+        expect(row).to_contain_text("only shaped" if field == "city" else "value")
+        expect(row).to_contain_text("PII")
+        expect(row).to_contain_text("orders_raw · email")
+    main = page.get_by_role("main")
+    visit.open(shop.link(start="now-5h"))
+    expect(main).to_contain_text("In a window of more than a day")
+    visit.open(shop.link(start="2026-01-01", end="2026-01-08"))
+    expect(main).to_contain_text("Nothing new: earlier runs of the window made the same.")
+
+
+def test_news_of_tagged_fields_that_are_cut_say_so(shop: Site, make_site: MakeSite, visit: Visit) -> None:
+    cut = make_site(shop.store, level_max=1)
+    page = visit.open(cut.link())
+    news = page.locator("section").filter(has=page.get_by_role("heading", name="New from tagged fields"))
+    expect(news.get_by_role("note")).to_contain_text("level_max=1")
 
 
 def test_the_window_of_home_is_that_of_its_parts(shop: Site, visit: Visit) -> None:
@@ -162,9 +188,10 @@ def _flow(page: Page, kind: str) -> Locator:
     return page.locator("li.flow").filter(has=page.locator(".note-word", has_text=kind))
 
 
-def test_flows_are_readable_by_all(shop: Site, visit: Visit) -> None:
-    visit.open(shop.link(**FLOWS))
-    assert_accessible(visit)
+def test_home_and_flows_are_readable_by_all(shop: Site, visit: Visit) -> None:
+    for state in ({}, FLOWS):
+        visit.open(shop.link(**state))
+        assert_accessible(visit)
 
 
 def test_a_phone_has_the_path_without_a_drawing(shop: Site, make_visit: MakeVisit) -> None:

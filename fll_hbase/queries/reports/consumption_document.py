@@ -32,7 +32,7 @@ LEGEND = {
     "Only shaped by it": "the field decides which rows or groups there are (a filter, a join, a grouping),"
     " its value is not taken",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
-    "Unused too": "beside the runs that used it, some run read the field before and did not use it",
+    "Dropped too": "beside the runs that used it, some run gave the field to a transform without outputs",
     LAST_STEP: "the operations between a field and the preceding field of a path, or `copied` if there are"
     " none. ` | ` separates several paths, the newest first",
     VALUE: VALUE_LEGEND,
@@ -52,7 +52,7 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
     shaped = [field for field in derived if field["influence"] != "direct"]
     others = [*warnings(body, stamp)]
     if body.get("dropped"):
-        others.append("Some run read the field and did not use it.")
+        others.append("Some run dropped the field: it gave it to a transform without outputs.")
     facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp, failed=failed)
     sections = [
         programs_section("Programs that read it", programs, stamp),

@@ -16,7 +16,7 @@ export interface Field {
   readonly out: Link[];
   /** Some run made it without a source field. */
   generated?: boolean;
-  /** Some run read it and did not use it. */
+  /** Some run gave it to a transform without outputs. */
   dropped?: boolean;
   /** Whether the order of the runs allows it on the way from or to the field of the graph; left out if not known. */
   inOrder?: boolean | undefined;

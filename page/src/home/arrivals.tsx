@@ -48,7 +48,7 @@ function Source({ event: { namespace = "", program = "", run, route } }: { event
   return (
     <>
       {isNamed ? <Names of={[namespace, program]} between=" › " /> : <span class="quiet">{route}</span>}
-      {run !== undefined && <> <RunLink run={run} ns={namespace || undefined}>run</RunLink></>}
+      {run !== undefined && <> <RunLink class="in-text" run={run} ns={namespace || undefined}>run</RunLink></>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** What is new, and what is wrong: runs, violated policies, and documents that did not arrive whole. */
+/** What is new, and what is wrong: runs, violated policies, what tagged fields became, documents that did not arrive whole. */
 import { Section } from "../parts/section";
 import type { PageState } from "../state/page-state";
 import { Arrivals } from "./arrivals";
@@ -6,6 +6,7 @@ import { lastDay } from "./last-day";
 import { NothingRecorded } from "./nothing-recorded";
 import { PolicyList } from "./policy-list";
 import { RunNews } from "./run-news";
+import { TaggedNews } from "./tagged-news";
 
 interface HomeNewsProps {
   state: PageState;
@@ -39,6 +40,9 @@ export function HomeNews({ state, isEmpty }: HomeNewsProps) {
           <PolicyList state={state} />
         </Section>
       </div>
+      <Section title="New from tagged fields" note={isNow ? "in the last day" : "in the last day of the window"}>
+        <TaggedNews day={day} state={state} />
+      </Section>
       {arrivals}
     </div>
   );

@@ -46,7 +46,7 @@ export function ConsumptionReport(props: FieldReportProps) {
             ) : (
               <p class="report-summary">{answer.body.verdict}</p>
             )}
-            {dropped && <p>Some run read it and did not use it.</p>}
+            {dropped && <p>Some run dropped it: it gave it to a transform without outputs.</p>}
             <UnknownRelations relations={unknown} />
             {programs.length > 0 && (
               <Section title="Programs that read it" count={programs.length}>

@@ -61,7 +61,7 @@ function influence({ influence: kind, dropped, failed }: ReachedField) {
   return (
     <>
       {kind === "direct" ? "value" : <span class="only-shaped">only shaped</span>}
-      {dropped && <span class="note-word" title="Some run read it and did not use it">dropped</span>}
+      {dropped && <span class="note-word" title="Some run gave it to a transform without outputs">dropped</span>}
       {failed && <span class="failed-only">failed runs only</span>}
     </>
   );
