@@ -32,7 +32,7 @@ LEGEND = {
     "Only shaped by it": "the field decides which rows or groups there are (a filter, a join, a grouping),"
     " its value is not taken",
     "Which rows it has": "the field decides which rows a whole dataset has, so it shapes every field of it",
-    "Dropped too": "beside the runs that used it, some run gave the field to a transform without outputs",
+    "Dropped": "beside the runs that used it, some run gave the field to a transform without outputs",
     LAST_STEP: "the operations between a field and the preceding field of a path, or `copied` if there are"
     " none. ` | ` separates several paths, the newest first",
     VALUE: VALUE_LEGEND,

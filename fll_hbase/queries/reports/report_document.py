@@ -44,7 +44,7 @@ NAMES_MAX = 20
 
 # Members that are present only if they matter: `inOrder` is present if it is false.
 _MARKS = {
-    "dropped": " (dropped too)",
+    "dropped": " (dropped)",
     "failed": " (failed runs only)",
     "inOrder": " (not in the order of the runs)",
 }
