@@ -58,6 +58,11 @@ class FlowPolicy:
         texts = [f"{name.namespace}/{name.name}" for name in names]
         return any(map(into.fullmatch, texts)) and not any(map(allowed.fullmatch, texts))
 
+    def may_forbid(self, namespace: str) -> bool:
+        """Return whether `into` can match a dataset of a namespace, by its text up to the first `*`."""
+        begin, names = self.into.partition("*")[0], f"{namespace}/"
+        return names.startswith(begin) or begin.startswith(names)
+
     def namespace_texts(self) -> Iterator[tuple[str, ...]]:
         """Yield for each pattern the texts that may be its namespace: a namespace may contain `/`."""
         for pattern in filter(None, (self.into, self.only_into)):

@@ -84,6 +84,9 @@ class FlowsAnswer(WindowBody, frozen=True, kw_only=True):
     unknown: tuple[UnknownRelation, ...]
     truncated: bool
     truncated_by: tuple[str, ...] = ()
+    forbids_none: Annotated[
+        bool, msgspec.Meta(description="True if no recorded dataset matches the patterns of a kept policy")
+    ] = False
 
 
 def _rows(body: Json) -> Iterator[Row]:
@@ -154,6 +157,7 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
             unknown=tuple(unknown_relations(report.unknown)),
             truncated=bool(report.truncated_by),
             truncated_by=report.truncated_by,
+            forbids_none=report.forbids_none,
         )
         begins_earlier = window.start_ms < report.retained_from_ms and not window.empty
         retained_from_ms = report.retained_from_ms if begins_earlier else None
@@ -238,4 +242,5 @@ def _verdict(report: results.FlowReport) -> str:
         return f"Not known: no violation by {tagged} was found, but this report is not complete."
     if report.unknown:
         return f"Not known: no violation by {tagged} was found, but not all columns are known."
-    return f"Kept: no data of {tagged} reaches a forbidden field."
+    kept = f"Kept: no data of {tagged} reaches a forbidden field."
+    return f"{kept} No recorded dataset matches its patterns: check them." if report.forbids_none else kept

@@ -418,7 +418,10 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class FlowReport:
-    """The flows that violate a policy, by their ends, of `tagged` fields with the tag; see `Reach`."""
+    """The flows that violate a policy, by their ends, of `tagged` fields with the tag; see `Reach`.
+
+    `forbids_none` is true if a complete report found no flow, and the policy forbids no recorded dataset.
+    """
 
     policy: FlowPolicy
     tagged: int
@@ -426,6 +429,7 @@ class FlowReport:
     unknown: tuple[tuple[Dataset, Dataset], ...]
     retained_from_ms: int
     truncated_by: tuple[str, ...]
+    forbids_none: bool
 
 
 @dataclass(frozen=True, slots=True)

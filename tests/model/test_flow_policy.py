@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.flow_policy import FlowPolicy, pattern_fault
@@ -31,6 +33,18 @@ def test_a_dataset_is_forbidden_by_one_pattern_and_allowed_by_the_other(
     ]
     matching = {str(dataset) for dataset in datasets if policy(into, only_into).forbids([dataset])}
     assert matching == forbidden
+
+
+@given(st.text("ab:/*", max_size=6), st.text("ab:/", min_size=1, max_size=4), st.text("ab/", max_size=3))
+def test_a_forbidden_dataset_is_in_a_namespace_that_may_have_one(into: str, namespace: str, name: str) -> None:
+    if policy(into).forbids([Dataset(namespace, name)]):
+        assert policy(into).may_forbid(namespace)
+
+
+def test_a_namespace_without_forbidden_datasets() -> None:
+    assert not policy("marketing/*").may_forbid("marketng")
+    assert not policy("marketing/*").may_forbid("market")
+    assert policy("marketing/a/*").may_forbid("marketing")
 
 
 def test_any_name_of_a_dataset_may_match() -> None:

@@ -6,7 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.flow_policy import ANY, FlowPolicy
@@ -29,6 +29,9 @@ BATCH_RUNS = 500
 
 ORIGINS_MAX = 1_000
 """Maximum number of fields with the tag that a report follows."""
+
+NAMES_MAX = 1_000
+"""Maximum number of namespaces, and of datasets, that are compared with the patterns of a policy."""
 
 COPIED, COMPUTED, MASKED, INFLUENCE = "copied", "computed", "masked", "influence"
 """Kinds of hops, see `FlowHop`."""
@@ -90,7 +93,21 @@ class FlowReader(Reader):
             tuple(sorted(collected.unknown)),
             max(horizons.values(), default=0),
             tuple(sorted(collected.truncated_by)),
+            # A report that is not complete does not say that a policy is kept.
+            not flows and not collected.truncated_by and self._forbids_none(query.policy),
         )
+
+    def _forbids_none(self, policy: FlowPolicy) -> bool:
+        """Return whether a policy forbids none of the recorded datasets, or False if there are many."""
+        namespaces = list(islice(self._catalogue.namespaces(), NAMES_MAX))
+        listed = (
+            dataset.dataset
+            for namespace in filter(policy.may_forbid, namespaces)
+            for dataset in self._catalogue.datasets(namespace)
+        )
+        datasets = list(islice(listed, NAMES_MAX))
+        is_all = max(len(namespaces), len(datasets)) < NAMES_MAX
+        return is_all and not any(policy.forbids((dataset,)) for dataset in datasets)
 
     def tagged(self, policy: FlowPolicy, truncated_by: set[str]) -> list[DatasetField]:
         """Return the fields with the tag of a policy, at most ORIGINS_MAX; note if there may be more."""

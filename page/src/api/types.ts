@@ -449,6 +449,8 @@ export interface components {
             unknown: components["schemas"]["UnknownRelation"][];
             truncated: boolean;
             truncatedBy?: string[];
+            /** @description True if no recorded dataset matches the patterns of a kept policy */
+            forbidsNone?: boolean;
         };
         Graph: {
             nodes: components["schemas"]["Node"][];

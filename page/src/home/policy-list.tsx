@@ -63,6 +63,7 @@ function PolicyItem({ policy: { name, description }, state: { start, end } }: { 
 
 function Verdict({ flows }: { flows: Flows }) {
   const outcome = outcomeOf(flows);
+  if (outcome === "kept" && flows.forbidsNone) return <span>kept, but no recorded dataset matches its patterns</span>;
   if (outcome === "kept") return <span class="good">kept</span>;
   if (outcome === "unknown") return <span>not known: the report is not complete</span>;
   const current = flows.violations.filter(({ programs }) => programs.some((program) => program.current)).length;

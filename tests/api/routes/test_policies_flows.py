@@ -81,6 +81,26 @@ def test_the_report_lists_each_violation(people: FlaskClient) -> None:
         assert listed["verdict"].startswith("Violated" if count else "Kept")
 
 
+@pytest.mark.parametrize(
+    ("patterns", "forbids_none"),
+    [
+        ({"into": "ns2/*"}, True),
+        ({"into": "ns1/peple"}, True),
+        ({"into": "*", "onlyInto": "ns1/*"}, True),
+        ({"into": "ns1/raw"}, False),
+        ({"into": "*w"}, False),
+    ],
+)
+def test_a_policy_that_forbids_no_recorded_dataset_is_kept_and_says_so(
+    people: FlaskClient, patterns: dict[str, str], forbids_none: bool
+) -> None:
+    put(people, "p", tag="PII", **patterns)
+    body: Any = people.get(f"/v3/reports/flows?policy=p&{WINDOW}").json
+    assert body["verdict"].startswith("Kept: no data of 1 field with the tag PII reaches a forbidden field.")
+    assert ("No recorded dataset matches its patterns" in body["verdict"]) == forbids_none
+    assert body.get("forbidsNone", False) == forbids_none
+
+
 def test_the_report_as_csv_and_as_a_page(people: FlaskClient) -> None:
     put(people, "p", **FLOW)
     url = f"/v3/reports/flows?policy=p&{WINDOW}"
