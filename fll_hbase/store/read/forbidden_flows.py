@@ -98,7 +98,7 @@ class FlowReader(Reader):
         )
 
     def _forbids_none(self, policy: FlowPolicy) -> bool:
-        """Return whether a policy forbids none of the recorded datasets, or False if there are many."""
+        """Return whether a policy forbids no recorded dataset; False from NAMES_MAX candidates on."""
         namespaces = list(islice(self._catalogue.namespaces(), NAMES_MAX))
         listed = (
             dataset.dataset

@@ -102,7 +102,8 @@ async function send(url: string, options: FetchOptions): Promise<Response> {
   }
 }
 
-function toAnswer<Body>(headers: Headers, body: Body, path: string): Answer<Body> {
+/** Return an answer with what its headers say. `path` is that of the query. */
+export function toAnswer<Body>(headers: Headers, body: Body, path: string): Answer<Body> {
   const link = /<[^?>]*(\?[^>]*)>;\s*rel="next"/.exec(headers.get("Link") ?? "")?.[1];
   const { truncated, truncatedBy } = (body ?? {}) as { truncated?: boolean; truncatedBy?: string[] };
   const isCut = truncated === true || headers.get("Truncated") === "true";

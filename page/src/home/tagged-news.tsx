@@ -62,12 +62,12 @@ function NewsOfTags({ tags, isCut, ...window }: NewsProps & { tags: readonly str
   return (
     <Answered of={lists} lines={3}>
       {({ body }) => {
-        const { bodies, truncatedBy } = readBatch<TaggedFields>(body);
-        const fields = bodies.flatMap((list) => list?.fields ?? []);
-        const hasOthers = fields.length > FIELDS_FOLLOWED || body.answers.some(({ headers }) => "Link" in headers);
+        const pages = readBatch<TaggedFields>(body);
+        const fields = pages.flatMap((page) => page.body?.fields ?? []);
+        const hasOthers = fields.length > FIELDS_FOLLOWED || pages.some(({ next }) => next !== undefined);
         return (
           <>
-            <Limits of={truncatedBy} />
+            <Banners answers={pages} />
             <NewsOfFields fields={fields.slice(0, FIELDS_FOLLOWED)} isCut={isCut || hasOthers} {...window} />
           </>
         );
@@ -83,12 +83,12 @@ function NewsOfFields({ fields, isCut, since, start, end }: NewsProps & { fields
   return (
     <Answered of={walks} lines={3}>
       {({ body }) => {
-        const { bodies, truncatedBy } = readBatch<Reach>(body);
-        const downstream = fields.map(({ tag, namespace, name, field }, index) => ({ tag, field: { namespace, name, field }, edges: bodies[index]?.edges ?? [] }));
+        const reached = readBatch<Reach>(body);
+        const downstream = fields.map(({ tag, namespace, name, field }, index) => ({ tag, field: { namespace, name, field }, edges: reached[index]?.body?.edges ?? [] }));
         const derivations = newDerivations(downstream, since);
         return (
           <>
-            <Limits of={truncatedBy} />
+            <Banners answers={reached} />
             {derivations.length === 0 && <p class="quiet">Nothing new: earlier runs of the window made the same.</p>}
             {derivations.length > 0 && <LimitedTable caption={CAPTION} columns={COLUMNS} rows={derivations} what="fields" first={ROWS_FIRST} />}
             {isCut && <p class="quiet">The first {count(fields.length, "tagged field")} are followed. A flow policy follows all.</p>}
@@ -97,11 +97,6 @@ function NewsOfFields({ fields, isCut, since, start, end }: NewsProps & { fields
       }}
     </Answered>
   );
-}
-
-/** Say which limits cut the answers of a batch. */
-function Limits({ of }: { of: readonly string[] }) {
-  return <Banners answers={of.map((limit) => ({ body: undefined, truncatedBy: limit }))} />;
 }
 
 function Tagged({ tags, first, others }: { tags: readonly string[]; first: Derivation["tagged"][number] | undefined; others: number }) {

@@ -1,20 +1,25 @@
 import { expect, test } from "vitest";
-import type { Answer } from "../api/answers";
 import { readBatch } from "./batch";
 
-const answer = (status: number, body: unknown): Answer => ({ status, headers: {}, body });
-
-test("answers keep their places, and all limits are named once", () => {
-  const one = { edges: [1], truncatedBy: ["pairs_max=3", "level_max=2"] };
-  const other = { edges: [2], truncatedBy: ["pairs_max=3"] };
-  const answers = [answer(200, one), answer(404, { title: "Not found" }), answer(200, other)];
-  expect(readBatch({ answers, truncated: true, truncatedBy: ["seconds=5"] })).toEqual({
-    bodies: [one, undefined, other],
-    truncatedBy: ["seconds=5", "pairs_max=3", "level_max=2"],
-  });
+test("answers keep their places and say what their headers say", () => {
+  const headers = { "Retained-From": "1700000000", Link: '</v3/tags/x?cursor=c>; rel="next"' };
+  const cut = { edges: [], truncated: true, truncatedBy: ["pairs_max=3"] };
+  const answers = [
+    { status: 200, headers, body: { fields: [1] } },
+    { status: 404, headers: {}, body: { title: "Not found" } },
+    { status: 200, headers: {}, body: cut },
+  ];
+  const [first, missing, last] = readBatch({ answers, truncated: false });
+  expect(first).toMatchObject({ body: { fields: [1] }, retainedFrom: 1_700_000_000, next: "?cursor=c" });
+  expect(missing).toEqual({ body: undefined });
+  expect(last).toMatchObject({ body: cut, truncatedBy: "pairs_max=3" });
 });
 
 test("a query that was refused makes the batch incomplete", () => {
-  const answers = [answer(503, { title: "The store does not answer" }), answer(500, undefined)];
-  expect(readBatch({ answers, truncated: false }).truncatedBy).toEqual(["The store does not answer", "status 500"]);
+  const answers = [
+    { status: 503, headers: {}, body: { title: "The store does not answer" } },
+    { status: 500, headers: {}, body: undefined },
+  ];
+  const read = readBatch({ answers, truncated: false });
+  expect(read.map(({ truncatedBy }) => truncatedBy)).toEqual(["The store does not answer", "status 500"]);
 });
