@@ -242,5 +242,5 @@ def _verdict(report: results.FlowReport) -> str:
         return f"Not known: no violation by {tagged} was found, but this report is not complete."
     if report.unknown:
         return f"Not known: no violation by {tagged} was found, but not all columns are known."
-    kept = f"Kept: no data of {tagged} reaches a forbidden field."
-    return f"{kept} No recorded dataset matches its patterns: check them." if report.forbids_none else kept
+    advice = " No recorded dataset matches its patterns: check them." if report.forbids_none else ""
+    return f"Kept: no data of {tagged} reaches a forbidden field.{advice}"

@@ -36,7 +36,9 @@ def test_a_dataset_is_forbidden_by_one_pattern_and_allowed_by_the_other(
 
 
 @given(st.text("ab:/*", max_size=6), st.text("ab:/", min_size=1, max_size=4), st.text("ab/", max_size=3))
-def test_a_forbidden_dataset_is_in_a_namespace_that_may_have_one(into: str, namespace: str, name: str) -> None:
+def test_a_forbidden_dataset_is_in_a_namespace_that_may_have_one(
+    into: str, namespace: str, name: str
+) -> None:
     if policy(into).forbids([Dataset(namespace, name)]):
         assert policy(into).may_forbid(namespace)
 

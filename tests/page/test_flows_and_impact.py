@@ -22,7 +22,7 @@ from tests.support.page.visit import Visit, drawn_field
 RAW = {"ns": "shop", "name": "orders_raw", "field": "email"}
 FLOWS = {"view": "report", "report": "flows", "policy": "no-pii"}
 HOME_REQUESTS_MAX = 16
-"""Namespaces, their first datasets, five lists of runs, two of documents, policies, two reports, three of tags."""
+"""Namespaces, first datasets, five lists of runs, two of documents, policies, two reports, three of tags."""
 
 
 def _run(program: str, minutes: int, operations: list[dict[str, Any]], **facts: str) -> dict[str, Any]:

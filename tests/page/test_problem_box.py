@@ -93,7 +93,9 @@ def test_a_capped_number_of_hops_is_reported(make_site: MakeSite, sample: Site, 
     expect(visit.page.get_by_role("note").filter(has_text="level_max=2").first).to_be_visible()
 
 
-def test_a_later_page_of_a_list_that_is_cut_says_so(make_site: MakeSite, tmp_path: Path, visit: Visit) -> None:
+def test_a_later_page_of_a_list_that_is_cut_says_so(
+    make_site: MakeSite, tmp_path: Path, visit: Visit
+) -> None:
     site = make_site(f"sqlite:///{tmp_path}/damaged.db")
     writes = [writing(f"write{number}", f"d{number:03}", *input_fields("read", "x")) for number in range(120)]
     operations = [reading("read", "a", "x"), *writes]
