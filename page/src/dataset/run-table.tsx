@@ -46,7 +46,7 @@ export function RunTable({ state }: { state: PageState }) {
   const list = usePages({ path: paths.datasetRuns(ns, name), params: { start, end, field, limit: 50 } });
   const runs = list.pages.flatMap(({ body }) => body.runs);
   return (
-    <Answered of={list.first} pages={list.pages} lines={12}>
+    <Answered of={list.first} lines={12}>
       {() => (
         <>
           {runs.length === 0 ? <EmptyWindow state={state} /> : <Table caption="Runs, newest first" columns={RUN_COLUMNS} rows={runs} rowKey={({ run }) => run} />}

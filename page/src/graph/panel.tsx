@@ -37,7 +37,7 @@ export function Panel({ selected: { box, field }, traces, note }: PanelProps) {
           </p>
         )}
         {field?.generated && <p class="of">Generated: some run made it without a source field.</p>}
-        {field?.dropped && <p class="of">Dropped: some run gave it to a transform without outputs.</p>}
+        {field?.dropped && <p class="of">Dropped: some run used it for no output.</p>}
       </header>
       {traces.map((each) => <Side key={each.side} trace={each} />)}
       {!field && <FieldsOf box={box} />}

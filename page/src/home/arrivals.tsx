@@ -46,10 +46,10 @@ function request(outcome: "refused" | "warned", since: string) {
 function Source({ event: { namespace = "", program = "", run, route } }: { event: ActivityEvent }) {
   const isNamed = namespace !== "" || program !== "";
   return (
-    <>
+    <p>
       {isNamed ? <Names of={[namespace, program]} between=" › " /> : <span class="quiet">{route}</span>}
-      {run !== undefined && <> <RunLink class="in-text" run={run} ns={namespace || undefined}>run</RunLink></>}
-    </>
+      {run !== undefined && <> <RunLink run={run} ns={namespace || undefined}>run</RunLink></>}
+    </p>
   );
 }
 

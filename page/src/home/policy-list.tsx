@@ -23,7 +23,7 @@ export function PolicyList({ state }: { state: PageState }) {
   const list = usePages({ path: paths.policies(), params: { limit: 100 } }, PAGES);
   const policies = list.pages.flatMap(({ body }) => body.policies.filter(isFlowPolicy));
   return (
-    <Answered of={list.first} pages={list.pages} lines={3}>
+    <Answered of={list.first} lines={3}>
       {() => (
         <>
           {policies.length === 0 && !list.hasMore && (

@@ -8,21 +8,19 @@ import { ProblemBox } from "./problem-box";
 
 interface AnsweredProps<T> {
   of: AnswerState<T>;
-  /** All pages of a list whose first one is `of`: any of them may be cut. */
-  pages?: readonly Answer<T>[];
   /** Lines of the skeleton, about as high as the answer will be. */
   lines?: number;
   children: (answer: Answer<T>) => ComponentChildren;
 }
 
 /** Show an answer; the last one dimmed while the next is under way, a problem above it, and what limits cut it. */
-export function Answered<T>({ of, pages = [], lines = 6, children }: AnsweredProps<T>) {
-  const { answer, problem, pending, isStale, retry, retryIn } = of;
+export function Answered<T>({ of, lines = 6, children }: AnsweredProps<T>) {
+  const { answer, pages = [answer], problem, pending, isStale, retry, retryIn } = of;
   if (problem !== undefined) return <ProblemBox problem={problem} retry={retry} retryIn={retryIn} />;
   if (answer === undefined) return <Skeleton lines={lines} visible={pending} />;
   return (
     <div class={isStale && pending ? "stale" : undefined} aria-busy={isStale}>
-      <Banners answers={[answer, ...pages]} />
+      <Banners answers={pages} />
       {children(answer)}
     </div>
   );

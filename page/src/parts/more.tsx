@@ -63,7 +63,7 @@ type PagesTableProps<Body, Row> = Omit<PagedTableProps<Body, Row, Params>, "requ
 export function PagesTable<Body, Row>({ list, rowsOf, what, empty, ...table }: PagesTableProps<Body, Row>) {
   const rows = list.pages.flatMap(({ body }) => rowsOf(body));
   return (
-    <Answered of={list.first} pages={list.pages} lines={4}>
+    <Answered of={list.first} lines={4}>
       {() => (
         <>
           {rows.length === 0 && !list.hasMore ? empty : <Table {...table} rows={rows} />}

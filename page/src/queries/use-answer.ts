@@ -17,6 +17,8 @@ export interface AnswerState<T> {
   pending: boolean;
   /** The last answer; it stays while the next one is under way. */
   answer?: Answer<T>;
+  /** All pages that were read of a list whose first one is `answer`: any of them may be cut. */
+  pages?: readonly Answer<T>[];
   /** Whether `answer` is not (yet) the answer to this request: to be shown dimmed. */
   isStale: boolean;
   problem?: ApiProblem | Offline;

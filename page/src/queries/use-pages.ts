@@ -6,7 +6,7 @@ import type { Params } from "../api/paths";
 import { type AnswerState, type ApiRequest, asProblem, useAnswer } from "./use-answer";
 
 export interface PagesState<T> {
-  /** The state of the first page. */
+  /** The state of the first page, with all pages. */
   first: AnswerState<T>;
   /** All pages that were read, in order. */
   pages: readonly Answer<T>[];
@@ -56,7 +56,7 @@ export function usePages<Body, Query extends Params>(request: ApiRequest<Body, Q
     if (continues && rest.of === answer) more();
   }, [continues, pages.length, rest.of]);
   return {
-    first,
+    first: { ...first, pages },
     pages,
     more: next === undefined || isLoading ? undefined : more,
     hasMore: next !== undefined,

@@ -24,7 +24,7 @@ export function ConsumptionReport(props: FieldReportProps) {
   const list = usePages({ path, params: { ...params, start: state.start, end: state.end, limit: RUNS_PAGE } });
   const [isWhole, setWhole] = useState(false);
   return (
-    <Answered of={list.first} pages={list.pages} lines={14}>
+    <Answered of={list.first} lines={14}>
       {(answer) => {
         const { programs = [], programsWithUnknownColumns: maybe = [], derived = [], dropped, unknown } = answer.body;
         const runs = list.pages.flatMap(({ body }) => body.runs);

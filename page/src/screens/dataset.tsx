@@ -35,7 +35,7 @@ function Columns({ state }: { state: PageState }) {
   const listed = fields.pages.flatMap(({ body }) => body.fields);
   const isPartial = fields.hasMore && !fields.isLoading;
   return (
-    <Answered of={fields.first} pages={fields.pages} lines={12}>
+    <Answered of={fields.first} lines={12}>
       {() => (
         <>
           {isPartial && fields.pages.length >= PAGES_MAX && (

@@ -7,7 +7,6 @@ import { deferred } from "../parts/deferred";
 import { Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { MoreLine } from "../parts/more-line";
-import { ProblemBox } from "../parts/problem-box";
 import { openSearch } from "../queries/search";
 import { usePages } from "../queries/use-pages";
 import { replace } from "../state/navigation";
@@ -16,12 +15,12 @@ import type { PageState } from "../state/page-state";
 const HomeNews = deferred(() => import("./details").then((details) => details.HomeNews));
 
 export function HomeScreen({ state }: { state: PageState }) {
-  const { first, pages, more, hasMore, isLoading, problem } = usePages({ path: paths.namespaces(), params: { limit: 100 } });
-  const namespaces = pages.flatMap(({ body }) => body.namespaces);
+  const list = usePages({ path: paths.namespaces(), params: { limit: 100 } });
+  const namespaces = list.pages.flatMap(({ body }) => body.namespaces);
   // The address of the page without anything opens the first one, so that there is something to see.
   const open = state.open ?? namespaces.slice(0, 1);
   return (
-    <Answered of={first} pages={pages} lines={8}>
+    <Answered of={list.first} lines={8}>
       {() =>
         namespaces.length === 0 ? (
           <HomeNews state={state} isEmpty />
@@ -35,12 +34,7 @@ export function HomeScreen({ state }: { state: PageState }) {
             {namespaces.map((ns) => (
               <Namespace key={ns} ns={ns} open={open} />
             ))}
-            {problem && <ProblemBox problem={problem} retry={more} />}
-            {hasMore && (
-              <Button onClick={() => more?.()} disabled={isLoading}>
-                More namespaces
-              </Button>
-            )}
+            <MoreLine list={list} what="namespaces" shown={namespaces.length} />
           </div>
         )
       }
@@ -68,7 +62,7 @@ function DatasetsOf({ ns }: { ns: string }) {
   const list = usePages({ path: paths.datasets(ns), params: { limit: 100 } });
   const datasets = list.pages.flatMap(({ body }) => body.endpoints);
   return (
-    <Answered of={list.first} pages={list.pages} lines={4}>
+    <Answered of={list.first} lines={4}>
       {() => (
         <>
           <ul class="datasets">

@@ -21,7 +21,7 @@ export function AllTags() {
   const list = usePages({ path: paths.tags(), params: { limit: 200 } });
   const tags = list.pages.flatMap(({ body }) => body.tags);
   return (
-    <Answered of={list.first} pages={list.pages} lines={4}>
+    <Answered of={list.first} lines={4}>
       {() => (
         <>
           {tags.length === 0 && (
