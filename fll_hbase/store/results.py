@@ -420,7 +420,7 @@ class Flow:
 class FlowReport:
     """The flows that violate a policy, by their ends, of `tagged` fields with the tag; see `Reach`.
 
-    `forbids_none` is true if a complete report found no flow, and the policy forbids no recorded dataset.
+    `forbids_none` is true if the policy is kept, and forbids no recorded dataset.
     """
 
     policy: FlowPolicy

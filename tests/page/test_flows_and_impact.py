@@ -127,7 +127,7 @@ def test_home_says_what_is_new_from_tagged_fields(shop: Site, visit: Visit) -> N
     visit.open(shop.link(start="now-5h"))
     expect(main).to_contain_text("In a window of more than a day")
     visit.open(shop.link(start="2026-01-01", end="2026-01-08"))
-    expect(main).to_contain_text("Nothing new: earlier runs of the window made the same.")
+    expect(main).to_contain_text("No field was made from them for the first time.")
 
 
 def test_news_of_tagged_fields_that_are_cut_say_so(shop: Site, make_site: MakeSite, visit: Visit) -> None:

@@ -93,8 +93,8 @@ class FlowReader(Reader):
             tuple(sorted(collected.unknown)),
             max(horizons.values(), default=0),
             tuple(sorted(collected.truncated_by)),
-            # A report that is not complete does not say that a policy is kept.
-            not flows and not collected.truncated_by and self._forbids_none(query.policy),
+            # Other reports do not say that a policy is kept.
+            not (flows or collected.truncated_by or collected.unknown) and self._forbids_none(query.policy),
         )
 
     def _forbids_none(self, policy: FlowPolicy) -> bool:

@@ -89,7 +89,7 @@ function NewsOfFields({ fields, isCut, since, start, end }: NewsProps & { fields
         return (
           <>
             <Banners answers={reached} />
-            {derivations.length === 0 && <p class="quiet">Nothing new: earlier runs of the window made the same.</p>}
+            {derivations.length === 0 && <p class="quiet">No field was made from them for the first time.</p>}
             {derivations.length > 0 && <LimitedTable caption={CAPTION} columns={COLUMNS} rows={derivations} what="fields" first={ROWS_FIRST} />}
             {isCut && <p class="quiet">The first {count(fields.length, "tagged field")} are followed. A flow policy follows all.</p>}
           </>
