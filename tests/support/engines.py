@@ -11,6 +11,8 @@ import happybase
 from fll_hbase.tables import hbase, hbase_url
 
 ENGINES = ("sqlite", "hbase")
+ROWS_DELETED_MAX = 1_000
+"""Deleted in one call. A gateway on a slow machine does not delete ten thousand rows within its time limit."""
 CLEAR_SECONDS = 0.005
 """A delete hides puts of the same millisecond."""
 
@@ -52,15 +54,20 @@ class Hbase:
             connection.delete_table(target.table, disable=True)
 
     def emptied(self, number: int = 0) -> str:
-        """The URL of a table without rows: by number always the same, because to make one takes a second."""
+        """The URL of a table without rows: by number the same while it has few, because to make one takes a second."""
         while len(self._emptied) <= number:
             self._emptied.append(self.fresh())
-        target = hbase_url.parse_url(self._emptied[number])
+        url = self._emptied[number]
+        target = hbase_url.parse_url(url)
         with closing(happybase.Connection(*target.gateways[0])) as connection:
             table = connection.table(target.table)
-            keys = [key for key, _ in table.scan(filter="KeyOnlyFilter()")]
+            rows = table.scan(filter="KeyOnlyFilter()", limit=ROWS_DELETED_MAX + 1)
+            keys = [key for key, _ in rows]
             with table.batch() as batch:
                 for key in keys:
                     batch.delete(key)
+        if len(keys) > ROWS_DELETED_MAX:
+            self.drop(url)
+            self._emptied[number] = self.fresh()
         time.sleep(CLEAR_SECONDS if keys else 0)
         return self._emptied[number]
