@@ -22,15 +22,12 @@ def bench(sizes: Sequence[int]) -> None:
                 recording.measure_batches(server, size, target="at least 8,000")
                 run_bytes = server.stored_bytes() / size
                 print_figure(f"bytes per run on disk, {size:,} runs", run_bytes, "B", target="at most 1,000")
-            queries.measure_window(
-                servers, "30-day query", queries.WINDOW, target="at most 2", ratio_target="at most 1.2"
-            )
+            queries.measure_window(servers, "30-day query, no day sealed", queries.WINDOW)
             queries.measure_window(servers, "adversarial window", queries.ADVERSARIAL, target="at most 5")
+            queries.measure_sealed(servers, target="at most 2", ratio_target="at most 1.2")
             queries.measure_http(servers)
             with closing(open_table(servers[largest].store)) as table:
-                scan_ms = queries.measure_ways_scan(table)
-                ratio = queries.measure_store(table) / scan_ms
-                print_figure("query inside the store / scan of ways alone", ratio, "x", target="at most 2")
+                queries.measure_store(table)
             with closing(open_table(f"sqlite:///{folder}/hops.db")) as table:
                 hops.measure(table)
             recording.measure_singles(servers[sizes[0]], targets=("at least 1,000", "at most 100"))

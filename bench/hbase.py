@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -24,10 +24,7 @@ from bench.report import print_figure
 from bench.server import Server
 from fll_hbase.keys import layout
 from fll_hbase.model.window import Direction
-from fll_hbase.runtime.clock import now_ms
-from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.tables import Batch, Row, Sync, hbase_schema, hbase_url, open_table
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.sqlite import SqliteTable
@@ -54,19 +51,18 @@ def bench(sizes: Sequence[int]) -> None:
             run_bytes = hbase.stored_bytes(f"runs_{sizes[-1]}") / sizes[-1]
             print_figure(f"bytes per run in store files, {sizes[-1]:,} runs", run_bytes, "B")
             _compare_with_puts(hbase)
-            rest_ms = queries.measure_window(
+            queries.measure_window(
                 servers, "30-day query", WINDOW, target="at most 25", ratio_target="at most 1.3"
             )
             queries.measure_window(servers, "adversarial window", queries.ADVERSARIAL)
             queries.measure_http(servers)
             with closing(open_table(largest.store)) as table:
-                print_figure(
-                    "query over HTTP / scan of ways alone", rest_ms / queries.measure_ways_scan(table), "x"
-                )
                 queries.measure_store(table)
             for size, server in servers.items():
                 _measure_calls(server.store, size)
-            _measure_sealed(servers)
+            queries.measure_sealed(servers, ratio_target="at most 1.3")
+            for size, server in servers.items():
+                _measure_calls(server.store, size, days="days sealed, ")
             with closing(open_table(hbase.create_table("hops"))) as table:
                 hops.measure(table)
             recording.measure_singles(servers[sizes[0]], count=500)
@@ -213,16 +209,6 @@ class _CallRecorder(SqliteTable):
         batches = list(batches)
         self.calls.append(([], batches))
         super().write(batches, sync=sync)
-
-
-def _measure_sealed(servers: Mapping[int, Server]) -> None:
-    """Measure the query again when its days are sealed, as retention and earlier questions leave them."""
-    for server in servers.values():
-        with closing(open_table(server.store)) as table:
-            seal_old_days(table, clock=lambda: now_ms() + 3 * DEFAULTS.grace_ms, grace_ms=DEFAULTS.grace_ms)
-    queries.measure_window(servers, "30-day query, days sealed", WINDOW, ratio_target="at most 1.3")
-    for size, server in servers.items():
-        _measure_calls(server.store, size, days="days sealed, ")
 
 
 def _measure_calls(url: str, size: int, *, days: str = "") -> None:

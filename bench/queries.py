@@ -5,15 +5,18 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from bench.documents import DAY_MS, DESTINATION, FIRST_DAY_MS, NAMESPACE
 from bench.report import print_figure
 from bench.server import Server, call
-from fll_hbase.keys import calendars
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction, Window
+from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Table
+from fll_hbase.store.maintenance.old_days import seal_old_days
+from fll_hbase.tables import Table, open_table
 
 QUERIES, WARMUP_QUERIES = 400, 40
 DATASET = Dataset(NAMESPACE, DESTINATION)
@@ -57,20 +60,19 @@ def interleaved_seconds(servers: Mapping[int, Server], path: str) -> dict[int, l
     return times
 
 
-def measure_ways_scan(table: Table) -> float:
-    """Measure the scan of the ways of the 30-day query alone; returns the median in ms."""
-    start, stop = calendars.ways_range(Direction.BACKWARD, DATASET, WINDOW)
-    median = median_ms(lambda: list(table.scan(start, stop)))
-    print_figure("scan of the ways of the 30-day query alone, p50", median, "ms")
-    return median
+def measure_sealed(servers: Mapping[int, Server], *, target: str = "", ratio_target: str) -> None:
+    """Measure the 30-day query when its days are sealed, as retention and earlier queries leave them."""
+    for server in servers.values():
+        with closing(open_table(server.store)) as table:
+            seal_old_days(table, clock=lambda: now_ms() + 3 * DEFAULTS.grace_ms, grace_ms=DEFAULTS.grace_ms)
+    measure_window(servers, "30-day query, days sealed", WINDOW, target=target, ratio_target=ratio_target)
 
 
-def measure_store(table: Table) -> float:
-    """Measure the 30-day query inside the store, without HTTP; returns the median in ms."""
+def measure_store(table: Table) -> None:
+    """Measure the 30-day query inside the store, without HTTP."""
     lineage = LineageStore(table)
     median = median_ms(lambda: lineage.lineage(DATASET, WINDOW, directions=(Direction.BACKWARD,)))
     print_figure("30-day query inside the store, p50", median, "ms")
-    return median
 
 
 def median_ms(operation: Callable[[], object]) -> float:

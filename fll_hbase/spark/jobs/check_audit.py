@@ -64,7 +64,7 @@ class Audit:
 def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audit:
     """Audit the whole table once; closing `persisted` frees the findings. Raises StoreUnavailable."""
     started = time.monotonic()
-    hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=_hash_rows)
+    hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=hash_rows)
     with ExitStack() as temporary:
         # Persisted, because several actions read the frame, and each would scan the table again.
         frame = persist(_mismatches_and_counts(hashes), temporary)
@@ -178,7 +178,7 @@ def _to_row(finding: Finding) -> _FindingRow:
     return finding.repair.row, finding.kind.value, finding.row, finding.detail
 
 
-def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
+def hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
     """Yield, as CELL_HASHES, the facts of the rows of a range, then row counts by first letter of the key."""
     collector, facts = FactCollector(table, once=True), RowFacts()
     letters: Counter[int] = Counter()

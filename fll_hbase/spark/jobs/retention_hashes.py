@@ -63,9 +63,9 @@ def find_garbage(spark: SparkSession, collection: Collection) -> DataFrame:
 
     A dry run does not delete expired runs, so it counts their cells as garbage. Younger cells have WAITS.
     """
-    hash_range = partial(_hash_range, collection=collection)
+    hash_cells = partial(hash_range, collection=collection)
     hashes = cell_hashes.merge_flags(
-        spark, collection.settings, key_ranges([layout.RUNS, *OLD]), hash_range=hash_range
+        spark, collection.settings, key_ranges([layout.RUNS, *OLD]), hash_range=hash_cells
     )
     return hashes.where(f.col("flags").bitwiseAND(LIVE) == 0)
 
@@ -98,7 +98,7 @@ def old_cells(
             yield row, column, {column: cell}
 
 
-def _hash_range(
+def hash_range(
     table: Table, start: bytes, stop: bytes, *, collection: Collection
 ) -> Iterator[pa.RecordBatch]:
     """Yield, as CELL_HASHES, cells that run rows of a range need, or old cells of a range of other rows."""
