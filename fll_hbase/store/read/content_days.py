@@ -184,18 +184,32 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
     """Return (True, []) if a sealed day has a matching run, else False and the days to read by reference."""
     unsettled = list(days.unsealed)
     for day in sorted(days.sealed, reverse=True):
-        runs = settle(days, day, query.window, failed=query.failed)
-        if runs:
+        listed = list(matching(days.sealed[day].runs(day), failed=query.failed))
+        # One listed run in the window is enough, even if there are too many to list.
+        if any(run.start_ms in query.window for runs in listed for run in runs.runs):
             return True, []
-        if runs is None:
+        if any(cut(runs, query.window) is None for runs in listed):
             unsettled.append(day)
     return False, unsettled
 
 
-def newest_tail(runs: Iterable[DayRuns]) -> bytes:
-    """Return the reference tail of the newest run, of at least one; tails sort newest first."""
-    newest = [day_runs.runs[0] for day_runs in runs]
-    return min(layout.reference_tail(*run) for run in newest)
+def settle_newest(days: ContentDays, day: int, window: Window, *, failed: bool) -> bytes | None:
+    """Return the reference tail of the newest matching run of a day in a window, or b"" if there is none.
+
+    Returns None if references must be read.
+    """
+    seal = days.sealed.get(day)
+    if seal is None:
+        return None if day in days.unsealed else b""
+    newest: list[SealedRun] = []
+    for runs in matching(seal.runs(day), failed=failed):
+        # The newest run of a day is listed, even if there are too many to list.
+        within = runs if runs.runs[0].start_ms in window else cut(runs, window)
+        if within is None:
+            return None
+        newest += within.runs[:1]
+    # Tails sort newest first.
+    return min((layout.reference_tail(*run) for run in newest), default=b"")
 
 
 def overlap(window: Window, other: Window) -> Window:

@@ -191,11 +191,12 @@ class WindowReader:
             for day, contents_of_day in content_days.by_day(listed):
                 unsettled: set[str] = set()
                 for checksum in contents_of_day - newest.keys():
-                    runs = content_days.settle(contents[checksum], day, query.window, failed=query.failed)
-                    if runs is None:
+                    days = contents[checksum]
+                    tail = content_days.settle_newest(days, day, query.window, failed=query.failed)
+                    if tail is None:
                         unsettled.add(checksum)
-                    elif runs:
-                        newest[checksum] = content_days.newest_tail(runs)
+                    elif tail:
+                        newest[checksum] = tail
                 newest |= yield from self._newest_of_day(query, day, unsettled)
         return newest
 

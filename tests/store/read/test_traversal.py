@@ -214,6 +214,33 @@ def test_one_calendar_says_that_a_content_ran(table: Table, periods: int) -> Non
     assert LineageStore(table).lineage(START, window) == answer
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "reads"),
+    [(0, 100, False), (50, 100, False), (0, 50, False), (40, 60, True)],
+    ids=["whole day", "its end", "its beginning", "between two listed runs"],
+)
+def test_an_end_of_a_day_with_many_runs_needs_no_reference(
+    table: Table, first: int, last: int, reads: bool
+) -> None:
+    """Of two contents with 100 runs each. The seal of a day lists the newest and the oldest of them."""
+    day_ms = NOON_MS // DAY_MS * DAY_MS
+    minutes = [day_ms + number * 60_000 for number in range(100)]
+    runs = [
+        copying(f"{field} {start_ms}", START, end(0), field=field, start_ms=start_ms)
+        for field in "xy"
+        for start_ms in minutes
+    ]
+    record(table, runs)
+    seal_all(table)
+    counting = CountingTable(table)
+    window = Window(minutes[first], minutes[last - 1] + 1)
+    store = LineageStore(counting, clock=stopped_clock)
+    (entry,) = store.lineage(START, window, directions=(Direction.FORWARD,)).entries
+    assert entry.relation.direct == {("x", "x"), ("y", "y")}
+    # Of the ways, and of the references of each content if the seals do not tell.
+    assert counting.items["scan_many"] == 1 + 2 * reads
+
+
 def test_a_question_on_hbase_waits_four_times(hbase: Hbase) -> None:
     """For aliases and horizon, the scanner of ways, its rows, and the calendar."""
     with closing(open_table(hbase.emptied())) as table:
