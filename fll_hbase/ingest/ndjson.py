@@ -52,11 +52,10 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     skipped. But if the first line alone is not JSON and the second does not begin with `{`, the file is one
     document over many lines. A byte order mark at the beginning is ignored. Errors are as in `read_lines`.
     """
-    # A pipe has no file name and cannot seek, so the first bytes are read and put back.
-    magic = stream.read(len(GZIP_MAGIC))
-    body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     try:
-        body = _without_mark(body)
+        # A pipe has no file name and cannot seek, so the first bytes are read and put back.
+        magic = stream.read(len(GZIP_MAGIC))
+        body = _without_mark(open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC))
         is_array = body.peek(1).lstrip().startswith(b"[")
     except GZIP_ERRORS as error:
         yield _refused(1, f"broken gzip: {error}; this line and all later lines were not read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -19,6 +20,8 @@ from fll_hbase.runtime.errors import ConfigurationError, FieldError, LineageErro
 PARQUET_MAGIC = b"PAR1"
 PARQUET_ROWS = 500
 """Rows of Parquet that are in memory at a time."""
+_DELIMITERS = {".csv": ",", ".tsv": "\t", "json": "", ".jsonl": ""}
+"""The delimiter of CSV by the end of a file's name, empty for JSON."""
 _FIELD_CHARACTERS_MAX = 2**31 - 1
 """The largest limit of the library on every system; rows have a smaller limit of their own."""
 NULL_TEXTS = ("", r"\N", "null", "NULL")
@@ -168,23 +171,38 @@ def _read_rows(file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLi
     if magic == PARQUET_MAGIC:
         yield from _read_parquet(file)
         return
-    body = open_stream(file.read, head=magic)
-    if name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        yield from _read_csv(
-            body, delimiter="\t" if ".tsv" in name.lower() else ",", characters_max=bytes_max
+    body = open_stream(file.read, head=magic, gzipped=magic.startswith(GZIP_MAGIC))
+    try:
+        delimiter = _delimiter(name, body.peek(1))
+    except GZIP_ERRORS as error:
+        yield InputLine(
+            1, b"", UnreadableDocument([FieldError("", f"broken gzip: {error}; no row was read")])
         )
+        return
+    if delimiter:
+        yield from _read_csv(body, delimiter=delimiter, characters_max=bytes_max)
     else:
         yield from read_documents(body, bytes_max=bytes_max)
 
 
-def _read_csv(stream: BinaryIO, *, delimiter: str, characters_max: int) -> Iterator[InputLine]:
-    """Yield the rows of CSV with a header line, gzipped or not, as JSON objects without values in NULL_TEXTS.
+def _delimiter(name: str, beginning: bytes) -> str:
+    """Return the delimiter of CSV, or "" for JSON: by the name of a file, else by its first line."""
+    plain = name.lower().removesuffix(".gz")
+    for ending, delimiter in _DELIMITERS.items():
+        if plain.endswith(ending):
+            return delimiter
+    line = beginning.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")[0]
+    if not line or line.startswith((b"{", b"[")):
+        return ""
+    return "\t" if b"\t" in line else ","
+
+
+def _read_csv(body: io.BufferedReader[Any], *, delimiter: str, characters_max: int) -> Iterator[InputLine]:
+    """Yield the rows of CSV with a header line as JSON objects without values in NULL_TEXTS.
 
     A row with a wrong number of values is an error in its place. Text that is not CSV in UTF-8 ends the rows
     with an error, and so does a row of more than `characters_max` characters, in one or several lines.
     """
-    magic = stream.read(len(GZIP_MAGIC))
-    body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     # Columns of JSON exceed the library's limit of fields, which is one for all readers of the process.
     csv.field_size_limit(_FIELD_CHARACTERS_MAX)
     text = _RowLines(io.TextIOWrapper(body, "utf-8-sig", newline=""), characters_max)

@@ -68,9 +68,10 @@ def as_csv(rows: list[dict[str, Any]], delimiter: str = ",") -> bytes:
     return text.getvalue().encode()
 
 
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "standard input"])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("form", ["lines", "array", "csv", "csv with a mark", "tsv"])
-def test_every_form_of_a_file(form: str, packed: bool) -> None:
+def test_every_form_of_a_file(form: str, packed: bool, is_named: bool) -> None:
     raw = {
         "lines": ndjson(ROWS),
         "array": json.dumps(ROWS).encode(),
@@ -78,7 +79,7 @@ def test_every_form_of_a_file(form: str, packed: bool) -> None:
         "csv with a mark": b"\xef\xbb\xbf" + as_csv(ROWS),
         "tsv": as_csv(ROWS, "\t"),
     }[form]
-    name = f"rows.{form[:3]}{'.gz' if packed else ''}"
+    name = f"rows.{form[:3]}{'.gz' if packed else ''}" if is_named else "-"
     lines = read(gzip.compress(raw) if packed else raw, name)
     assert [rows for _, rows in contents(lines)] == [rows for _, rows in GROUPED]
     assert json.loads(lines[0].raw)["datasetNamespace"] == "databricks://h"
@@ -207,6 +208,19 @@ def test_a_run_is_complete_or_refused(statements: list[str | None]) -> None:
     documents = [content for _, content in contents(read(ndjson(ordered)))]
     assert list(itertools.chain.from_iterable(documents)) == ordered
     assert len(documents) == len({item["statement_id"] for item in ordered})
+
+
+@pytest.mark.parametrize("name", ["x", "x.csv.gz", "x.ndjson.gz"])
+@pytest.mark.parametrize("size", [2, 3, 12, 30])
+def test_broken_gzip_is_an_error(name: str, size: int) -> None:
+    broken = gzip.compress(as_csv(ROWS) if "csv" in name else ndjson(ROWS))[:size]
+    *_, (_, error) = contents(read(broken, name))
+    assert "not read" in error or "no row was read" in error
+
+
+def test_json_is_not_read_as_csv() -> None:
+    ((_, error),) = contents(read(b'"statement_id", 1\n', "x.ndjson"))
+    assert "JSON" in error
 
 
 @given(st.binary(max_size=100), st.sampled_from(["x.csv", "x", "x.csv.gz", "x.tsv"]))
