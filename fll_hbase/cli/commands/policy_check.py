@@ -25,6 +25,7 @@ from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.flow_check import FlowChecker
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.forbidden_flows import FlowReader
 from fll_hbase.store.results import Flow
 
 EVENT_TYPE = "fll_hbase.flow.violation"
@@ -104,6 +105,10 @@ def _check(
         f" fields followed: {result.followed:,}"
     )
     print_err(escape_control(line))
+    if FlowReader(store.components).forbids_none(policy):
+        print_err(
+            escape_control(f"fll: {policy.name}: no recorded dataset matches its patterns: check them.")
+        )
     if result.truncated_by:
         print_err(
             f"fll: {escape_control(policy.name)}: not complete. Limits that cut the check:"

@@ -94,10 +94,10 @@ class FlowReader(Reader):
             max(horizons.values(), default=0),
             tuple(sorted(collected.truncated_by)),
             # Other reports do not say that a policy is kept.
-            not (flows or collected.truncated_by or collected.unknown) and self._forbids_none(query.policy),
+            not (flows or collected.truncated_by or collected.unknown) and self.forbids_none(query.policy),
         )
 
-    def _forbids_none(self, policy: FlowPolicy) -> bool:
+    def forbids_none(self, policy: FlowPolicy) -> bool:
         """Return whether a policy forbids no recorded dataset; False from NAMES_MAX candidates on."""
         namespaces = list(islice(self._catalogue.namespaces(), NAMES_MAX))
         listed = (

@@ -51,6 +51,14 @@ def test_each_violation_is_printed_once(store: str) -> None:
     assert "new violations: 0" in again.stderr
 
 
+def test_a_policy_that_can_forbid_nothing_is_named(store: str) -> None:
+    printed("policy", "set", "typo", "--flow", "--tag", "PII", "--into", "marketng/*", "--store", store)
+    checked = fll("policy", "check", "--store", store)
+    assert "typo: no recorded dataset matches its patterns" in checked.stderr
+    assert checked.stderr.count("matches its patterns") == 1
+    assert checked.exit_code == 0
+
+
 def test_wrong_options_are_refused(store: str, secret: str) -> None:
     command = ("policy", "check", "--store", store)
     assert "go together" in complaint(*command, "--webhook", "https://h/", code=2)
