@@ -12,10 +12,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -26,7 +24,8 @@ from fll_hbase.runtime.errors import (
     LineageError,
     ReadOnlyStore,
 )
-from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
+from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, StampedPut, Sync
+from fll_hbase.tables.sqlite_cells import SCHEMA, VERSIONS, CellStatements
 from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
 from fll_hbase.tables.sqlite_files import create_private
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
@@ -39,16 +38,12 @@ MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
 """How long a write waits for other writers before it fails as busy."""
 
-# Below SQLite's limit of 999 parameters, leaving room for columns.
-KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
+PAGE_ROWS = 1_000
 WARM_KEYS_MAX = 8
 """Maximum number of rows in a read that may keep writers waiting."""
 
 WARM_SECONDS = 1.0
 """How long after a write its connection also serves reads, without noticing if the file is removed."""
-
-VERSIONS = 1, 2
-"""Versions of the schema. In version 2 pages have checksums, which earlier releases would not write."""
 
 _STEPS_PER_CHECK = 50_000
 """Instructions of SQLite, taking a millisecond or two, after which a query checks the deadline."""
@@ -58,24 +53,7 @@ _READER_CACHE_KIB = 8_192
 
 _RIGHT_TO_WRITE = "a user needs the right to write to the file and its directory"
 
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS cells (
-    row BLOB NOT NULL, column BLOB NOT NULL, value BLOB NOT NULL, stamp INTEGER NOT NULL,
-    PRIMARY KEY (row, column)
-) WITHOUT ROWID;
-PRAGMA user_version = {VERSIONS[-1]};
-COMMIT;
-"""
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-_SELECT = "SELECT row, column, value, stamp FROM cells"
-_PUT = """
-INSERT INTO cells (row, column, value, stamp) VALUES (?, ?, ?, ?)
-ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded.stamp
-"""
-# Bypass the Python-level constructor of a named tuple, which takes a tenth of the time of a read.
-_cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
-_DELETE = "DELETE FROM cells WHERE row = ? AND column = ? AND stamp <= ?"
 
 
 class SqliteTable:
@@ -115,7 +93,7 @@ class SqliteTable:
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """Return rows by key, as `Table.rows`; soon after a write, few rows come from the writer's cache."""
         return self._read(
-            lambda connection: _select_rows(connection, keys, columns), warm=self._is_warm(keys)
+            lambda connection: self._cells.rows(connection, keys, columns), warm=self._is_warm(keys)
         )
 
     def scan(
@@ -134,7 +112,7 @@ class SqliteTable:
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the rows of each scan, each read from one state, one after another on one connection."""
-        return self._read(lambda connection: [_select_scan(connection, scan) for scan in scans])
+        return self._read(lambda connection: [self._cells.scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return the row keys of every n-th cell of up to a million, otherwise keys at similar distances."""
@@ -142,16 +120,22 @@ class SqliteTable:
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Write all batches in one transaction, which is stronger than the interface requires."""
+        values = {(put.row, put.column): put.value for batch in batches for put in batch}
         # Sorted, so that neighbouring rows of the B-tree are written together.
-        puts = sorted([put for batch in batches for put in batch], key=itemgetter(0, 1))
-        self._change(lambda stamp_ms: (_PUT, [(*put, stamp_ms) for put in puts]), sync)
+        cells = [(*key, values[key]) for key in sorted(values)]
+
+        def change(connection: Connection) -> None:
+            stamp_ms = clock.now_ms()
+            self._cells.put(connection, [(*cell, stamp_ms) for cell in cells])
+
+        self._change(change, sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        self._change(lambda _: (_PUT, sorted(puts)), Sync.NOW)
+        self._change(lambda connection: self._cells.put(connection, sorted(puts)), Sync.NOW)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         """Delete the cells that were put at `until_ms` or earlier, in one transaction; durable on return."""
-        self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
+        self._change(lambda connection: self._cells.delete(connection, cells, until_ms), Sync.NOW)
 
     def close(self) -> None:
         """Close connections and files opened by this process, but not those inherited through a fork."""
@@ -166,8 +150,8 @@ class SqliteTable:
             os.close(self._wal_file[1])
         self._wal_file = None
 
-    def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
-        """Execute the statement that `change(current time in ms)` returns, in one transaction.
+    def _change(self, change: Callable[[Connection], None], sync: Sync) -> None:
+        """Call `change` with the writing connection in one transaction.
 
         Durable on return with Sync.NOW. Raises ReadOnlyStore if the file is read-only, and CorruptRow for a
         damaged page. Raises StoreUnavailable for any other error of SQLite or the file, and if it is busy.
@@ -177,7 +161,7 @@ class SqliteTable:
         try:
             self._write_lock.acquire(self._patience())
             try:
-                self._commit(*change(clock.now_ms()))
+                self._commit(change)
             finally:
                 self._write_lock.release()
             if sync is Sync.NOW and not self._in_memory:
@@ -185,14 +169,14 @@ class SqliteTable:
         except (apsw.Error, OSError) as error:
             raise self._failed(error) from error
 
-    def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
-        """Execute a statement for each set of parameters in one transaction; roll back on any error."""
+    def _commit(self, change: Callable[[Connection], None]) -> None:
+        """Call `change` in one transaction; roll back on any error."""
         connection = self._writer_connection()
         connection.limit_waits(self._patience())
         # IMMEDIATE takes SQLite's write lock at once; a deferred transaction could fail half-way.
         connection.execute("BEGIN IMMEDIATE")
         try:
-            connection.executemany(statement, parameters)
+            change(connection)
             connection.execute("COMMIT")
             self._written_at = time.monotonic()
         except BaseException:
@@ -231,21 +215,23 @@ class SqliteTable:
     def _prepare(self, *, create: bool) -> None:
         """Create the schema in an empty file only, which requires `create` and write access.
 
-        Raises ConfigurationError without either, and the errors of `_has_schema`.
+        Raises ConfigurationError without either, and the errors of `_version`.
         """
-        if self._has_schema():
+        if version := self._version():
+            self._cells = CellStatements(version)
             return
         if not create or self._read_only is not None:
             raise ConfigurationError(f"{self._path} is empty, not a store: check its name")
         with self._write_lock.acquired(self._patience()):
             # Check again inside the lock, because another process may have created the schema meanwhile.
-            if not self._has_schema():
+            if not self._version():
                 self._writer_connection().reserve_bytes(reserve=CHECKSUM_BYTES)
                 self._writer_connection().execute("PRAGMA journal_mode = WAL").fetchall()
-                self._writer_connection().execute(_SCHEMA).fetchall()
+                self._writer_connection().execute(SCHEMA).fetchall()
+        self._cells = CellStatements(self._version())
 
-    def _has_schema(self) -> bool:
-        """Return True if the file is a store of one of VERSIONS, or False if it is empty.
+    def _version(self) -> int:
+        """Return which of VERSIONS the file of a store has, or 0 if the file is empty.
 
         Raises ConfigurationError for any other database, and CorruptRow if the header denies page checksums.
         """
@@ -255,18 +241,18 @@ class SqliteTable:
             version, tables, reserved = _select_schema(self._writer_connection())
         if version not in (0, *VERSIONS):
             raise ConfigurationError(
-                f"{self._path} has schema version {version}, but this release reads versions 1 and 2 only"
+                f"{self._path} has schema version {version}, but this release reads versions 1 to 3 only"
             )
         if ("cells" in tables) != (version in VERSIONS) or (tables and version == 0):
             raise ConfigurationError(f"{self._path} belongs to another application: name another file")
         # No checksum covers the one header byte that says whether pages have checksums, so check it here.
-        if version == VERSIONS[-1] and reserved != CHECKSUM_BYTES and not self._in_memory:
+        if version > VERSIONS[0] and reserved != CHECKSUM_BYTES and not self._in_memory:
             raise CorruptRow(f"{self._path}: the header says that pages have no checksums")
-        return bool(tables)
+        return version if tables else 0
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
         """Return the first rows of a range, at most `limit`, read from one state of the file."""
-        return self._read(lambda connection: _select_range(connection, (start, stop), columns, limit))
+        return self._read(lambda connection: self._cells.range(connection, (start, stop), columns, limit))
 
     def _read(self, query: Callable[[Connection], T], *, warm: bool = False) -> T:
         """Return `query(connection)`, which may run more than once. Raises StoreUnavailable and CorruptRow.
@@ -360,74 +346,3 @@ def _select_schema(connection: Connection) -> tuple[int, set[str], int]:
     """Return the version of the schema (0: none), the table names, and the reserved bytes of pages."""
     tables = {str(name) for (name,) in connection.execute(_TABLES)}
     return connection.pragma("user_version"), tables, connection.reserve_bytes()
-
-
-def _select_rows(connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
-    """Return the existing rows among the keys, each with the selected columns."""
-    where, parameters = _column_condition(tuple(columns))
-    rows: dict[bytes, Row] = {}
-    for begin in range(0, len(keys), KEYS_PER_QUERY):
-        deadline.check()
-        chunk = keys[begin : begin + KEYS_PER_QUERY]
-        query = f"{_SELECT} WHERE row IN ({_placeholders(chunk)}){where}"
-        cells: Any = connection.execute(query, (*chunk, *parameters)).fetchall()
-        for row, column, value, stamp in cells:
-            rows.setdefault(row, {})[column] = _cell((value, stamp))
-    return rows
-
-
-def _select_range(
-    connection: Connection, bounds: tuple[bytes, bytes], columns: Columns, limit: int
-) -> list[tuple[bytes, Row]]:
-    """Return at most `limit` rows from start (included) to stop (excluded), in key order."""
-    where, parameters = _column_condition(tuple(columns))
-    query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
-    # A row has only one cell of one column, so skip grouping, which takes a fifth of a window query.
-    if len(columns) == 1 and not _families(columns):
-        single: Any = connection.execute(f"{query} LIMIT ?", (*bounds, *parameters, limit)).fetchall()
-        return [(row, {column: _cell((value, stamp))}) for row, column, value, stamp in single]
-    cursor: Any = connection.execute(query, (*bounds, *parameters))
-    rows: list[tuple[bytes, Row]] = []
-    last: bytes | None = None
-    cells: Row = {}
-    try:
-        for row, column, value, stamp in cursor:
-            if row != last:
-                if len(rows) == limit:
-                    break
-                last, cells = row, {}
-                rows.append((row, cells))
-            cells[column] = _cell((value, stamp))
-        return rows
-    finally:
-        cursor.close()
-
-
-def _select_scan(connection: Connection, scan: Scan) -> list[tuple[bytes, Row]]:
-    """Return all rows of a scan. Raises DeadlineExceeded."""
-    deadline.check()
-    limit = sys.maxsize if scan.limit is None else scan.limit
-    return _select_range(connection, (scan.start, scan.stop), scan.columns, limit)
-
-
-@lru_cache(maxsize=256)
-def _column_condition(columns: tuple[bytes, ...]) -> tuple[str, tuple[bytes, ...]]:
-    """Return the SQL condition on columns, and its parameters; `;` is the byte after a family's `:`."""
-    if not columns:
-        return "", ()
-    families = _families(columns)
-    names = [column for column in columns if column not in families]
-    conditions = [f"column IN ({_placeholders(names)})"] if names else []
-    conditions += ["column >= ? AND column < ?"] * len(families)
-    parameters = (*names, *(bound for family in families for bound in (family, family[:-1] + b";")))
-    return f" AND ({' OR '.join(conditions)})", parameters
-
-
-def _families(columns: Columns) -> list[bytes]:
-    """Return the columns that select a whole family: their first `:` is at the end."""
-    return [column for column in columns if column.find(b":") == len(column) - 1]
-
-
-def _placeholders(values: Sequence[bytes]) -> str:
-    """Return a `?` for each value, separated by commas."""
-    return ",".join("?" * len(values))

@@ -6,12 +6,13 @@ import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
 
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.tables.sqlite_cells import DELETE_LOST, LONG_VALUES_VERSION
 from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
 
 APPLICATION_ID = 0x464C4C42
@@ -117,9 +118,20 @@ def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None
             while not backup.done:
                 backup.step(PAGES_PER_STEP)
                 report(backup.page_count - backup.remaining, backup.page_count)
+        if damaged:
+            _drop_lost(copy)
         copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     # The copy has the store's WAL mode; now that it is closed, it no longer has its own log.
     _flush(partial)
+
+
+def _drop_lost(copy: Connection) -> None:
+    """Delete the cells whose long values are lost: reads fail at them, and a check repairs missing cells."""
+    if copy.pragma("user_version") < LONG_VALUES_VERSION:
+        return
+    # The check of the copy reports what SQLite cannot read.
+    with suppress(apsw.CorruptError):
+        copy.execute(DELETE_LOST).fetchall()
 
 
 @contextmanager

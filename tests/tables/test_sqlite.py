@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
-from fll_hbase.tables import Put, Table, sqlite_splits
+from fll_hbase.tables import Put, StampedPut, Table, sqlite_splits
 from fll_hbase.tables.sqlite import SqliteTable
+from fll_hbase.tables.sqlite_cells import LONG_BYTES
 from fll_hbase.tables.sqlite_connection import connect
 from tests.support.table_workers import (
     CELLS_A_BATCH,
@@ -153,9 +154,11 @@ def test_a_killed_writer_leaves_no_part_of_a_batch(path: Path) -> None:
 
 
 def test_a_write_that_fails_in_the_middle_leaves_nothing(impatient: Table) -> None:
-    broken = [Put(b"x", b"d:x", b"1"), Put(b"y", b"d:x", None), Put(b"z", b"d:x", b"1")]  # type: ignore[arg-type]
+    long = bytes(LONG_BYTES)
+    broken = [StampedPut(b"x", b"d:x", b"1", 1), StampedPut(b"y", b"d:x", long, 1)]
+    without_time = StampedPut(b"z", b"d:x", long, None)  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailable):
-        impatient.write([broken])
+        impatient.put_stamped([*broken, without_time])
     assert [key for key, _ in impatient.scan(b"", b"\xff")] == [b"before"]
     impatient.write([batch(1)])
     assert len(list(impatient.scan(b"batch", b"batci"))) == CELLS_A_BATCH
@@ -184,12 +187,12 @@ def foreign(path: Path, version: int) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("version", [3, 99])
+@pytest.mark.parametrize("version", [4, 99])
 def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
     foreign(path, version)
     with pytest.raises(
         ConfigurationError,
-        match=rf"has schema version {version}, but this release reads versions 1 and 2 only",
+        match=rf"has schema version {version}, but this release reads versions 1 to 3 only",
     ):
         SqliteTable(str(path))
     with closing(sqlite3.connect(path)) as connection:
