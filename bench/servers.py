@@ -134,7 +134,7 @@ def _serve_sockets(listener: socket.socket) -> None:
 
 
 class _Channel:
-    """What waitress's task needs of a connection."""
+    """A connection, as waitress's task uses it."""
 
     check_client_disconnected = None
 

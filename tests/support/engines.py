@@ -12,7 +12,7 @@ from fll_hbase.tables import hbase, hbase_url
 
 ENGINES = ("sqlite", "hbase")
 ROWS_DELETED_MAX = 1_000
-"""Deleted in one call. A gateway on a slow machine does not delete ten thousand rows within its time limit."""
+"""Deleted in one call. A gateway on a slow machine does not delete ten thousand rows in its time."""
 CLEAR_SECONDS = 0.005
 """A delete hides puts of the same millisecond."""
 
@@ -54,7 +54,7 @@ class Hbase:
             connection.delete_table(target.table, disable=True)
 
     def emptied(self, number: int = 0) -> str:
-        """The URL of a table without rows: by number the same while it has few, because to make one takes a second."""
+        """The URL of a table without rows, by number the same while it has few: making one takes a second."""
         while len(self._emptied) <= number:
             self._emptied.append(self.fresh())
         url = self._emptied[number]
