@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -53,6 +53,7 @@ def bench(sizes: Sequence[int]) -> None:
         _measure_load(Path(folder), sizes[-1])
         _measure_cores(Path(folder), min(sizes[-1], CORES_RUNS_MAX))
         _measure_skew(Path(folder), sizes[-2])
+        _measure_constant_parts(Settings(store=f"sqlite:///{folder}/few.db", grace_ms=0))
         _measure_scans(Settings(store=f"sqlite:///{folder}/load.db", grace_ms=0), sizes[-1])
         _measure_hbase(Path(folder), sizes[-2])
         _measure_gateways(Path(folder), min(sizes[-2], CORES_RUNS_MAX))
@@ -270,6 +271,21 @@ class _TimedTable:
                 self.seconds += time.perf_counter() - started
 
         return call
+
+
+def _measure_constant_parts(settings: Settings) -> None:
+    """Measure a scan, a check and a retention of a store of FILES runs, the second time of each."""
+    with closing(open_table(settings.store)) as table:
+        recording.record_lines(LineageStore(table), documents.generate(FILES), call_runs=FILES)
+    with _spark() as spark:
+        jobs: dict[str, Callable[[], object]] = {
+            "bare scan": lambda: _count_rows(spark, settings),
+            "check": lambda: check.check(spark, settings, repair=False),
+            "retention": lambda: retention.apply_retention(spark, settings, RetentionPolicy(), dry_run=False),
+        }
+        for title, job in jobs.items():
+            job()
+            print_figure(f"{title} of {FILES} runs", _seconds(job), "s")
 
 
 def _measure_scans(settings: Settings, size: int) -> None:
