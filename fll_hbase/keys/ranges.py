@@ -60,15 +60,12 @@ def restrict_window(direction: Direction, dataset: Dataset, window: Window, part
     """Return the part of the window whose references lie in a range between two split points."""
     prefix = layout.reference_prefix(direction, dataset)
     if part[1] <= prefix or prefix_end(prefix) <= part[0]:
-        return Window(window.stop_ms, window.stop_ms)
+        return window.within(window.stop_ms, window.stop_ms)
     # References sort newest first, so the start of the key range bounds the end of the window.
     stop_ms, start_ms = (
         _start_limit(bound[len(prefix) :]) if bound.startswith(prefix) else None for bound in part
     )
-    stop_ms = window.stop_ms if stop_ms is None else min(window.stop_ms, stop_ms)
-    start_ms = window.start_ms if start_ms is None else max(window.start_ms, start_ms)
-    # A part outside the window would end before it starts, which `Window` does not allow.
-    return Window(min(start_ms, stop_ms), stop_ms)
+    return window.within(start_ms or 0, START_LIMIT_MS if stop_ms is None else stop_ms)
 
 
 def escaped_run_of(key: bytes) -> bytes:

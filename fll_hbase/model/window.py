@@ -24,13 +24,15 @@ BOTH = (Direction.BACKWARD, Direction.FORWARD)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Run starts from `start_ms` (included) to `stop_ms` (excluded), milliseconds since 1970.
+    """The runs that a query counts: those that start from `start_ms` (included) to `stop_ms` (excluded).
 
-    `start_ms` is at most `stop_ms`.
+    Both are milliseconds since 1970; `start_ms` is at most `stop_ms`. Failed and aborted runs count only with
+    `failed`, except in lists and counts of runs, which have runs in any state.
     """
 
     start_ms: int
     stop_ms: int
+    failed: bool = False
 
     def __contains__(self, start_ms: int) -> bool:
         return self.start_ms <= start_ms < self.stop_ms
@@ -39,3 +41,12 @@ class Window:
     def empty(self) -> bool:
         """True if the window contains no start."""
         return self.start_ms >= self.stop_ms
+
+    def within(self, start_ms: int, stop_ms: int) -> Window:
+        """Return the part of the window from `start_ms` to `stop_ms`, an empty window if there is none."""
+        stop_ms = min(self.stop_ms, stop_ms)
+        return Window(min(max(self.start_ms, start_ms), stop_ms), stop_ms, self.failed)
+
+    def overlap(self, other: Window) -> Window:
+        """Return the part of the window that lies in another."""
+        return self.within(other.start_ms, other.stop_ms)

@@ -91,7 +91,6 @@ class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
         result = store.field_derivations(
             self.dataset_field,
             window,
-            failed=self.failed,
             limit=self.page_limit(store),
             skip=decode_skip_cursor(self.cursor),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
@@ -150,7 +150,8 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
         """Return the window and the base window. Raises InvalidQuery as `check_times` does."""
         times = {"start": self.start, "end": self.end, "baseStart": self.base_start, "baseEnd": self.base_end}
         texts = {name: None if time is None else time_text(time) for name, time in times.items()}
-        return _parse_windows(texts, now_ms=now_ms)
+        window, base = _parse_windows(texts, now_ms=now_ms)
+        return replace(window, failed=self.failed), replace(base, failed=self.failed)
 
     def answered_windows(self, window: Window | None, *, now_ms: int) -> tuple[Window, Window]:
         """Return the window of an answer and its base window; a server has its own `now`.
@@ -170,14 +171,12 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
     def comparison(self, name: str, window: Window | None, *, now_ms: int) -> Comparison:
         """Return what an answer compares: a field or dataset by `name`, in both windows."""
         exact, base = self.answered_windows(window, now_ms=now_ms)
-        return Comparison(name=name, window=exact, base=base, indirect=self.indirect, failed=self.failed)
+        return Comparison(name=name, window=exact, base=base, indirect=self.indirect)
 
     def first_reads(self, *, now_ms: int) -> FirstReads:
         """Return both windows of the dataset."""
         windows = self.windows(now_ms)
-        return FirstReads(
-            tuple(WindowQuery(Direction.BACKWARD, self.dataset, window, self.failed) for window in windows)
-        )
+        return FirstReads(tuple(WindowQuery(Direction.BACKWARD, self.dataset, window) for window in windows))
 
     def retained_from_ms(self, store: LineageStore, window: Window, base: Window) -> int | None:
         """Return the retention horizon, if either window begins before it."""
@@ -261,7 +260,7 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
         """Return the diff. Raises NotFound for a field that was never recorded."""
         window, base = self.windows(now_ms)
         retained_from_ms = self.retained_from_ms(store, window, base)
-        diff = store.diff(self.dataset_field, window, base, indirect=self.indirect, failed=self.failed)
+        diff = store.diff(self.dataset_field, window, base, indirect=self.indirect)
         body = DiffAnswer(
             **_difference(diff), truncated=bool(diff.truncated_by), truncated_by=diff.truncated_by
         )
@@ -299,7 +298,7 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
         """Return the diff. Raises NotFound for a dataset that was never recorded."""
         window, base = self.windows(now_ms)
         retained_from_ms = self.retained_from_ms(store, window, base)
-        diff = store.dataset_diff(self.dataset, window, base, indirect=self.indirect, failed=self.failed)
+        diff = store.dataset_diff(self.dataset, window, base, indirect=self.indirect)
         body = DatasetDiffAnswer(
             fields=tuple(ChangedField(field=item.name, **_difference(item.diff)) for item in diff.fields),
             truncated=bool(diff.truncated_by),

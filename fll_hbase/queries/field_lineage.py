@@ -132,7 +132,6 @@ class FieldLineage(WindowedWithFailed, FieldQuery[FieldLineageAnswer]):
             direction=Direction(self.direction),
             simple=self.view == "simple",
             indirect=self.indirect,
-            failed=self.failed,
         )
         return Answer(field_lineage(result), window, retained_from_ms, result.truncated_by)
 

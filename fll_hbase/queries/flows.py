@@ -148,7 +148,7 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
         """Return the report. Raises NotFound and InvalidQuery as `flow_policy` does."""
         policy = flow_policy(store, self.policy)
         window = self.window(now_ms)
-        report = store.flow_report(FlowQuery(policy, window, causal=self.causal, failed=self.failed))
+        report = store.flow_report(FlowQuery(policy, window, causal=self.causal))
         body = FlowsAnswer(
             policy=policy_body(policy),
             verdict=_verdict(report),
@@ -171,13 +171,7 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
 
     def document(self, body: FlowsAnswer, window: Window, *, stamp: Stamp) -> Document:
         """Return the report as a document to print."""
-        return flows_document(
-            msgspec.to_builtins(body),
-            stamp,
-            start_ms=window.start_ms,
-            stop_ms=window.stop_ms,
-            failed=self.failed,
-        )
+        return flows_document(msgspec.to_builtins(body), window, stamp)
 
 
 def flow_policy(store: LineageStore, name: str) -> FlowPolicy:

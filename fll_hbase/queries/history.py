@@ -99,7 +99,7 @@ class History(WindowedWithFailed, FieldQuery[HistoryAnswer]):
         """Return the history. Raises NotFound for a field that was never recorded."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
-        history = store.history(self.dataset_field, window, indirect=self.indirect, failed=self.failed)
+        history = store.history(self.dataset_field, window, indirect=self.indirect)
         body = HistoryAnswer(
             stretches=tuple(map(stretch, history.stretches)),
             missing_before=history.missing_before,

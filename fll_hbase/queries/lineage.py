@@ -138,7 +138,6 @@ class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
             directions=directions(self.direction),
             level=self.level,
             indirect=self.indirect,
-            failed=self.failed,
         )
         datasets = {
             end

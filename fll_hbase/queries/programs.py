@@ -125,7 +125,6 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
             window,
             field=self.field,
             directions=directions(self.direction),
-            failed=self.failed,
         )
         return Answer(programs_answer(listed), window, retained_from_ms, listed.truncated_by)
 

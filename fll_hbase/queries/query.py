@@ -296,10 +296,14 @@ class WindowedWithFailed(Windowed):
 
     failed: Annotated[bool, About("Include failed and aborted runs")] = False
 
+    def window(self, now_ms: int) -> Window:
+        """Return the window with `failed`. Raises InvalidQuery for times that are invalid or out of order."""
+        return replace(super().window(now_ms), failed=self.failed)
+
     def window_queries(self, dataset: Dataset, direction: str, *, now_ms: int) -> tuple[WindowQuery, ...]:
         """Return a dataset's window in each direction of a word. Raises InvalidQuery as `window` does."""
         window = self.window(now_ms)
-        return tuple(WindowQuery(item, dataset, window, self.failed) for item in directions(direction))
+        return tuple(WindowQuery(item, dataset, window) for item in directions(direction))
 
 
 @dataclass(frozen=True, kw_only=True)

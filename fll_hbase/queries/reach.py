@@ -144,7 +144,6 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
             level=self.level,
             causal=self.causal,
             indirect=self.indirect,
-            failed=self.failed,
             counts=self.counts,
         )
         body = read_reach(store, walk, directions(self.direction))

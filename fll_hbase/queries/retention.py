@@ -186,7 +186,6 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
             window=self.window(now_ms),
             now_ms=now_ms,
             indirect=self.indirect,
-            failed=self.failed,
         )
         report = store.retention_report(query)
         begins_later = report.retained_from_ms > report.window.start_ms
@@ -197,7 +196,7 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
         fields = tuple(_expired_field(item, tags) for item in report.fields)
         possible, recorded = 0, None
         if not fields and not truncated_by and not report.window.empty:
-            possible = _possibly_written(store, report, tags, truncated_by, failed=self.failed)
+            possible = _possibly_written(store, report, tags, truncated_by)
             recorded = _recorded(store, report)
         body = RetentionReportAnswer(
             policy=policy_body(report.policy),
@@ -271,8 +270,6 @@ def _possibly_written(
     report: results.RetentionReport,
     tags: TagNames,
     truncated_by: set[str],
-    *,
-    failed: bool,
 ) -> int:
     """Return how many fields of the policy itself an older run may have written without reporting them.
 
@@ -290,7 +287,7 @@ def _possibly_written(
                 field.dataset, report.window, field=field.name, directions=(Direction.BACKWARD,)
             )
             truncated_by.update(writers.truncated_by)
-            count += any(failed or program.runs for program in writers.unknown_columns)
+            count += any(report.window.failed or program.runs for program in writers.unknown_columns)
     return count
 
 

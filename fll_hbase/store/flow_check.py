@@ -33,7 +33,7 @@ SOURCES_PER_WALK = 500
 CONTENTS_PER_READ = 200
 """Maximum number of new contents that are in memory together."""
 
-_EVERYTHING = Window(0, START_LIMIT_MS)
+_EVERYTHING = Window(0, START_LIMIT_MS, failed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class FlowChecker(Reader):
         truncated_by: set[str],
     ) -> list[Flow]:
         """Return the flows from fields that are not yet reported, with their operations."""
-        query = FlowQuery(policy, _EVERYTHING, causal=False, failed=True)
+        query = FlowQuery(policy, _EVERYTHING, causal=False)
         collected = FlowCollection()
         self._flows.find(query, origins, collected)
         collected.flows = [
@@ -200,7 +200,6 @@ def _walk(policy: FlowPolicy, field: DatasetField) -> ReachQuery:
         _EVERYTHING,
         Direction.BACKWARD,
         indirect=policy.influence == ANY,
-        failed=True,
         counts=False,
         unmasked=policy.unless_masked,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.flow_policy import FlowPolicy
@@ -22,12 +22,15 @@ HIDDEN_AFTER = b"|#"
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """One dataset in one direction over one window. With `failed`, failed and aborted runs also count."""
+    """One dataset in one direction over one window."""
 
     direction: Direction
     dataset: Dataset
     window: Window
-    failed: bool = False
+
+    def without_failed(self) -> WindowQuery:
+        """Return the query for complete runs only."""
+        return replace(self, window=replace(self.window, failed=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,9 @@ class ReachQuery:
     `level` is the number of hops, None for as many as the settings allow. With `causal`, an edge counts only
     if the order of run starts allows a value to flow along it. Backward, its run must have started no later
     than some run that read the value on the way to the field. Forward, it must have started no earlier than
-    some run that wrote the value. Without `indirect`, only direct edges count. With `failed`, failed and
-    aborted runs also count. Without `counts`, the edges of the answer have neither runs nor contents. With
-    `unmasked`, ways through an operation that masks values do not count. The walk also starts at `others`. An
-    edge of the answer lists up to `contents_max` contents.
+    some run that wrote the value. Without `indirect`, only direct edges count. Without `counts`, the edges of
+    the answer have neither runs nor contents. With `unmasked`, ways through an operation that masks values do
+    not count. The walk also starts at `others`. An edge of the answer lists up to `contents_max` contents.
     """
 
     field: DatasetField
@@ -49,7 +51,6 @@ class ReachQuery:
     level: int | None = None
     causal: bool = False
     indirect: bool = True
-    failed: bool = False
     counts: bool = True
     unmasked: bool = False
     others: tuple[DatasetField, ...] = ()
@@ -63,7 +64,6 @@ class FlowQuery:
     policy: FlowPolicy
     window: Window
     causal: bool = True
-    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,11 @@ class RetentionQuery:
     window: Window
     full_window: Window
     indirect: bool
-    failed: bool
 
 
-def expired_query(
-    policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool, failed: bool
-) -> RetentionQuery:
+def expired_query(policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool) -> RetentionQuery:
     """Return the query for the part of a window in which data is older than a policy allows."""
     cutoff_ms = policy.max_age.before_ms(now_ms)
     # The result is empty if the whole window is younger than the policy allows.
-    expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
-    return RetentionQuery(policy, expired, window, indirect, failed)
+    expired = window.within(window.start_ms, cutoff_ms)
+    return RetentionQuery(policy, expired, window, indirect)

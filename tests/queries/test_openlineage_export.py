@@ -34,6 +34,7 @@ from fll_hbase.tables import open_table
 from tests.support.strategies import recorded_runs
 
 ALWAYS = Window(0, START_LIMIT_MS)
+EVERY_RUN = Window(0, START_LIMIT_MS, failed=True)
 EVENTS = Path(__file__).parents[1] / "cases/openlineage/events.ndjson.gz"
 
 
@@ -56,13 +57,11 @@ def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
 
 def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
     """Every answer about an end point, of one hop."""
-    answers: list[Any] = [
-        [lineage_entry(entry) for entry in store.lineage(end_point, ALWAYS, failed=True).entries]
-    ]
+    answers: list[Any] = [[lineage_entry(entry) for entry in store.lineage(end_point, EVERY_RUN).entries]]
     for field in store.catalogue.fields(end_point) or ():
         for direction in Direction:
             dataset_field = DatasetField(end_point, field.name)
-            actual = store.field_lineage(dataset_field, ALWAYS, direction=direction, failed=True)
+            actual = store.field_lineage(dataset_field, EVERY_RUN, direction=direction)
             answers.append(field_lineage(actual))
     page = store.runs(end_point, ALWAYS, limit=10_000)
     return [*answers, *(details(listed_run(run, now_ms=0)) for run in page.runs)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,9 @@ def fields(store: LineageStore, *names: str, window: Window = WINDOW, failed: bo
     reached = set(names)
     answer = store.lineage(
         Dataset("bank", "DailyTransactions"),
-        window,
+        replace(window, failed=failed),
         directions=[Direction.FORWARD],
         level=10,
-        failed=failed,
     )
     for entry in answer.entries:
         for start, end in entry.relation.direct:

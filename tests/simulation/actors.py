@@ -186,9 +186,7 @@ def times_of(store: LineageStore, query: WindowQuery) -> dict[str, RunTimes]:
 def contents_in(store: LineageStore, question: Question) -> frozenset[str]:
     """Return the contents behind a lineage result; none for an unknown dataset."""
     try:
-        answer = store.lineage(
-            question.dataset, question.window, directions=(question.direction,), failed=question.failed
-        )
+        answer = store.lineage(question.dataset, question.window, directions=(question.direction,))
     except NotFound:
         return frozenset()
     return checks.contents_shown(answer, question)
@@ -198,7 +196,7 @@ def contents_of_field(store: LineageStore, question: Question) -> tuple[str, ...
     """Return the contents behind a field lineage result, newest first."""
     try:
         return store.field_lineage(
-            question.dataset_field, question.window, direction=question.direction, failed=question.failed
+            question.dataset_field, question.window, direction=question.direction
         ).checksums
     except NotFound:
         return ()
@@ -230,4 +228,4 @@ def _short(document: RecordedRun | IncomingEvent) -> str:
 def _describe(question: Question) -> str:
     letter = "b" if question.direction is Direction.BACKWARD else "f"
     window = f"[{question.window.start_ms}, {question.window.stop_ms})"
-    return f"{letter} {question.dataset} {window}{' failed too' if question.failed else ''}"
+    return f"{letter} {question.dataset} {window}{' failed too' if question.window.failed else ''}"

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import calendars, layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Window
 from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_days import DaysByContent
-from fll_hbase.store.read.reference_pages import restrict_to_day
 from fll_hbase.store.read.requested_horizons import restrict_window
 from fll_hbase.store.read.run_times import RunTimes
 from fll_hbase.store.rows.calendar_rows import DayRuns
@@ -47,7 +46,7 @@ def check_days(
         listed = list(times[checksum]._newest_first) if checksum in times else []
         for day, window in _days(restrict_window(query.window, cutoff_ms)):
             shown = [part for part in listed if day_of(part.runs[0].start_ms) == day]
-            possible = [runs_in(state, checksum, window, failed=query.failed) for state in states]
+            possible = [runs_in(state, checksum, window) for state in states]
             label = f"{query}: {checksum[:4]} on day {day}"
             _check_day(shown, possible, label, window, is_whole=_is_whole(days, checksum, day, shown))
     check_existence(times.keys(), query, states, cutoff_ms=cutoff_ms)
@@ -60,9 +59,9 @@ def check_existence(
     retained = restrict_window(query.window, cutoff_ms)
     for checksum in touching(query):
         if checksum in shown:
-            if not any(runs_in(state, checksum, query.window, failed=query.failed) for state in states):
+            if not any(runs_in(state, checksum, query.window) for state in states):
                 raise Violation("false", f"{query}: {checksum[:4]} is shown and never had a run")
-        elif always := _always([runs_in(state, checksum, retained, failed=query.failed) for state in states]):
+        elif always := _always([runs_in(state, checksum, retained) for state in states]):
             raise Violation("lost", f"{query}: {checksum[:4]} is not shown, and always had {sorted(always)}")
 
 
@@ -77,10 +76,8 @@ def check_ends(
     """Check the newest reference of each of the contents that were asked for."""
     retained = restrict_window(query.window, cutoff_ms)
     for checksum in checksums:
-        possible = [_tails(state, checksum, query.window, failed=query.failed) for state in states]
-        always = set.intersection(
-            *(_tails(state, checksum, retained, failed=query.failed) for state in states)
-        )
+        possible = [_tails(state, checksum, query.window) for state in states]
+        always = set.intersection(*(_tails(state, checksum, retained) for state in states))
         end = ends.get(checksum)
         if end is None:
             if always:
@@ -101,12 +98,14 @@ def touching(query: WindowQuery) -> list[str]:
     ]
 
 
-def runs_in(state: State, checksum: str, window: Window, *, failed: bool) -> Runs:
+def runs_in(state: State, checksum: str, window: Window) -> Runs:
     """Return the runs of a content that start in a window."""
     return frozenset(
         (run, counted.start_ms, counted.failed)
         for run, counted in state.items()
-        if counted.checksum == checksum and counted.start_ms in window and (failed or not counted.failed)
+        if counted.checksum == checksum
+        and counted.start_ms in window
+        and (window.failed or not counted.failed)
     )
 
 
@@ -114,7 +113,7 @@ def _days(window: Window) -> Iterator[tuple[int, Window]]:
     if window.empty:
         return
     for day in range(day_of(window.start_ms), day_of(window.stop_ms - 1) + 1):
-        yield day, restrict_to_day(window, day)
+        yield day, window.overlap(calendars.day_window(day))
 
 
 def _is_whole(days: DaysByContent | None, checksum: str, day: int, shown: Sequence[DayRuns]) -> bool:
@@ -161,8 +160,8 @@ def _always(possible: Sequence[Runs]) -> frozenset[RunKey]:
     return frozenset.intersection(*(frozenset(run for run, *_ in runs) for runs in possible))
 
 
-def _tails(state: State, checksum: str, window: Window, *, failed: bool) -> set[bytes]:
-    runs = runs_in(state, checksum, window, failed=failed)
+def _tails(state: State, checksum: str, window: Window) -> set[bytes]:
+    runs = runs_in(state, checksum, window)
     return {layout.reference_tail(start_ms, *run) for run, start_ms, _ in runs}
 
 

@@ -214,7 +214,7 @@ class UnconfirmedReferences(WindowReader):
     """A reader that never confirms references by run rows."""
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
-        kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
+        kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.window.failed else (layout.REFERENCE,)
         rows = yield Scan(*layout.window_range(query.direction, query.dataset, query.window))
         columns = (column for _, row in rows for column in row)
         return frozenset(column[4:].decode() for column in columns if column.startswith(kinds))

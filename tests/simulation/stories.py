@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -102,7 +103,9 @@ class Scene:
 
     def ask(self, direction: Direction = Direction.BACKWARD) -> None:
         """Read the runs of all contents, and check them. Raises Violation."""
-        query = WindowQuery(direction, B if direction is Direction.BACKWARD else A, ALWAYS, True)
+        query = WindowQuery(
+            direction, B if direction is Direction.BACKWARD else A, replace(ALWAYS, failed=True)
+        )
         began = self.time.note("asks")
         times = times_of(self.reader, query)
         states = self._run_states.between(began, self.time.note("answered"))

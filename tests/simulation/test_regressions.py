@@ -26,7 +26,7 @@ FIRST, SECOND, THIRD = (info.checksum for info in CONTENTS[:3])
 ELSEWHERE = CONTENTS[3].checksum
 """Does not write the dataset of the question; the other three do."""
 
-QUESTION = Question(B, ALWAYS, False)
+QUESTION = Question(B, ALWAYS)
 NOON_MS = MIDNIGHT_MS + DAY_MS // 2
 NEXT_NOON_MS = NOON_MS + DAY_MS
 

@@ -7,6 +7,7 @@ one that was still running when the others had ended.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,7 +113,10 @@ def answers(store: LineageStore) -> list[object]:
     results: list[object] = []
     for dataset in ALL:
         for window in (YEAR, Window(BASE_MS, BASE_MS + 2 * DAY_MS)):
-            results += [listed(store, dataset, window), store.lineage(dataset, window, level=3, failed=True)]
+            results += [
+                listed(store, dataset, window),
+                store.lineage(dataset, replace(window, failed=True), level=3),
+            ]
             for name in ("id", "mail"):
                 field = DatasetField(dataset, name)
                 results += [store.field_lineage(field, window, direction=direction) for direction in BOTH]

@@ -40,15 +40,20 @@ runs = st.builds(
     st.sampled_from([False, False, False, True]),
 )
 histories = st.lists(runs, min_size=1, max_size=7)
+windows = st.builds(
+    lambda start_ms, stop_ms, failed: Window(min(start_ms, stop_ms), max(start_ms, stop_ms) + 1, failed),
+    starts,
+    starts,
+    st.booleans(),
+)
 queries = st.builds(
     ReachQuery,
     st.sampled_from(ENDS),
-    st.tuples(starts, starts).map(lambda ends: Window(min(ends), max(ends) + 1)),
+    windows,
     direction=st.sampled_from(Direction),
     level=st.integers(1, LEVEL_MAX),
     causal=st.booleans(),
     indirect=st.booleans(),
-    failed=st.booleans(),
 )
 
 

@@ -79,7 +79,9 @@ class Expected:
 
 def reach(runs: Mapping[str, Run], query: ReachQuery, *, level: int) -> Expected:
     """Return what is within `level` hops, from every path of so many edges; `runs` are the last by name."""
-    counted = [run for run in runs.values() if run.start_ms in query.window and query.failed >= run.failed]
+    counted = [
+        run for run in runs.values() if run.start_ms in query.window and query.window.failed >= run.failed
+    ]
     expected = Expected(hops={query.field: 0})
     _walk(expected, counted, query, query.field, None, 0, level)
     if query.direction is Direction.FORWARD:
@@ -92,7 +94,7 @@ def reach(runs: Mapping[str, Run], query: ReachQuery, *, level: int) -> Expected
 
 def reach_along(fields: Sequence[DatasetField], runs: Sequence[Run], query: ReachQuery) -> bool:
     """Return whether some runs lead from each field to the next, with `causal` in their order."""
-    counted = [run for run in runs if run.start_ms in query.window and query.failed >= run.failed]
+    counted = [run for run in runs if run.start_ms in query.window and query.window.failed >= run.failed]
     return fields[0] == query.field and _leads_on(fields, counted, query, None)
 
 

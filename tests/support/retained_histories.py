@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -69,7 +70,7 @@ def listed(store: LineageStore, dataset: Dataset, window: Window = ALWAYS) -> li
 def related(store: LineageStore, dataset: Dataset, window: Window = ALWAYS) -> object:
     if not store.catalogue.has_dataset(dataset):
         return ()
-    return store.lineage(dataset, window, failed=True).entries
+    return store.lineage(dataset, replace(window, failed=True)).entries
 
 
 def cells(table: Table) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from fll_hbase.model import lineage
@@ -94,13 +94,12 @@ class Question:
 
     dataset: Dataset
     window: Window
-    failed: bool
     direction: Direction = Direction.BACKWARD
     field: str = COMMON
 
     @property
     def query(self) -> WindowQuery:
-        return WindowQuery(self.direction, self.dataset, self.window, self.failed)
+        return WindowQuery(self.direction, self.dataset, self.window)
 
     @property
     def dataset_field(self) -> DatasetField:
@@ -152,13 +151,16 @@ class World:
         info, direction, failed = pick(self._contents), pick(list(Direction)), pick((False, True))
         dataset = pick(endpoints_of(info, direction)) if self._random.random() < 0.95 else pick(DATASETS)
         field = COMMON if self._random.random() < 0.7 else pick(FIELDS)
-        return Question(dataset, self.window(), failed, direction, field)
+        return Question(dataset, replace(self.window(), failed=failed), direction, field)
 
     def everything(self) -> list[Question]:
         """Return questions over all time, about every dataset and direction of this schedule's contents."""
         pairs = {(end, d) for info in self._contents for d in Direction for end in endpoints_of(info, d)}
         in_order = sorted(pairs, key=lambda item: (item[0], item[1].value))
-        return [Question(end, ALWAYS, self._random.random() < 0.5, direction) for end, direction in in_order]
+        return [
+            Question(end, replace(ALWAYS, failed=self._random.random() < 0.5), direction)
+            for end, direction in in_order
+        ]
 
     def policy(self) -> RetentionPolicy:
         """Draw a policy: mostly none, else a start of some run, or the next millisecond, for all or some."""

@@ -21,7 +21,7 @@ def decode(query: Query[BodyT], response: requests.Response) -> queries.Answer[B
     page = next_page(response) or {}
     return queries.Answer(
         body,
-        window=_window(response),
+        window=_window(query, response),
         retained_from_ms=retained_from_ms(response),
         cursor=page.get("cursor", ""),
         truncated_by=_truncated_by(body, response),
@@ -56,10 +56,12 @@ def retained_from_ms(response: requests.Response) -> int | None:
     return _header_ms(response, "Retained-From")
 
 
-def _window(response: requests.Response) -> Window | None:
-    """Return the window in the headers of a response, or None unless they have both ends."""
+def _window(query: Query[BodyT], response: requests.Response) -> Window | None:
+    """Return the window in the headers of a query's response, or None unless they have both ends."""
     start_ms, stop_ms = (_header_ms(response, f"Window-{end}") for end in ("Start", "End"))
-    return None if start_ms is None or stop_ms is None else Window(start_ms, stop_ms)
+    if start_ms is None or stop_ms is None:
+        return None
+    return Window(start_ms, stop_ms, failed=getattr(query, "failed", False))
 
 
 def _header_ms(response: requests.Response, name: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
+from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
     FAILED_RUNS,
@@ -44,7 +45,7 @@ LEGEND = {
 }
 
 
-def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int, failed: bool) -> Document:
+def consumption_document(body: Json, window: Window, stamp: Stamp) -> Document:
     """Return a consumption report, of all pages, as a document."""
     name = name_json.text(body["field"])
     programs, derived = body.get("programs", ()), body.get("derived", ())
@@ -53,7 +54,7 @@ def consumption_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: in
     others = [*warnings(body, stamp)]
     if body.get("dropped"):
         others.append("Some run dropped the field: it gave it to a transform without outputs.")
-    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp, failed=failed)
+    facts = subject_facts(body["field"]) | window_facts(window, stamp)
     sections = [
         programs_section("Programs that read it", programs, stamp),
         *unknown_columns_section(body, "read", stamp),

@@ -55,7 +55,6 @@ class Comparison:
     window: Window
     base: Window
     indirect: bool
-    failed: bool
 
     def facts(self, stamp: Stamp) -> dict[str, str]:
         """Return both windows, and whether failed runs and indirect inputs count, by name."""
@@ -63,7 +62,7 @@ class Comparison:
             "Runs that started": _window_text(self.window, stamp),
             "Compared with those": _window_text(self.base, stamp),
         }
-        if self.failed:
+        if self.window.failed:
             facts["Failed and aborted runs"] = "included"
         if not self.indirect:
             facts["What only shapes it"] = "left out"

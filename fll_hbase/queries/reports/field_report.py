@@ -73,22 +73,15 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
 
     def document(self, body: Any, window: Window, *, stamp: Stamp) -> Document:
         """Return the report as a document to print."""
-        return self.write_document(
-            msgspec.to_builtins(body),
-            stamp,
-            start_ms=window.start_ms,
-            stop_ms=window.stop_ms,
-            failed=self.failed,
-        )
+        return self.write_document(msgspec.to_builtins(body), window, stamp)
 
     def programs(self, store: LineageStore, window: Window, direction: Direction) -> ProgramsAnswer:
         """Return the programs that wrote or read the field, failed runs included; readers by day."""
         listed = store.programs(
             self.dataset,
-            window,
+            dataclasses.replace(window, failed=True),
             field=self.field,
             directions=(direction,),
-            failed=True,
             daily=direction is Direction.FORWARD,
         )
         return programs_answer(listed)
@@ -102,7 +95,6 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
                 direction,
                 causal=self.causal,
                 indirect=indirect,
-                failed=self.failed,
                 # The walk over direct edges only decides which fields are derived directly.
                 counts=indirect,
             )
@@ -208,9 +200,8 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
         """
         if self.failed:
             return 0
-        query = ReachQuery(
-            self.dataset_field, window, Direction.FORWARD, causal=self.causal, failed=True, counts=False
-        )
+        every_run = dataclasses.replace(window, failed=True)
+        query = ReachQuery(self.dataset_field, every_run, Direction.FORWARD, causal=self.causal, counts=False)
         with_failed = store.reach(query)
         if reach.truncated_by or with_failed.truncated_by:
             return None
@@ -284,13 +275,13 @@ class Provenance(FieldReport[ProvenanceAnswer]):
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProvenanceAnswer]:
         """Return the report. Raises NotFound for a field that was never recorded."""
-        field, window, failed = self.dataset_field, self.window(now_ms), self.failed
+        field, window = self.dataset_field, self.window(now_ms)
         reached = self.reached(store, window, Direction.BACKWARD)
-        detailed = store.field_lineage(field, window, failed=failed)
-        simple = store.field_lineage(field, window, simple=True, failed=failed)
-        derivations = store.field_derivations(field, window, failed=failed)
+        detailed = store.field_lineage(field, window)
+        simple = store.field_lineage(field, window, simple=True)
+        derivations = store.field_derivations(field, window)
         writers = self.programs(store, window, Direction.BACKWARD)
-        history = store.history(field, window, failed=failed)
+        history = store.history(field, window)
         retained_from_ms = store.retained_with_ms(
             reached.datasets, window, store.retained_from_ms(self.dataset, window)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import rule, subject
 from fll_hbase.queries.reports.report_document import (
@@ -26,7 +27,7 @@ LEGEND = {
 _WAY = "Way"
 
 
-def flows_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int, failed: bool) -> Document:
+def flows_document(body: Json, window: Window, stamp: Stamp) -> Document:
     """Return a flow report as a document."""
     policy = body["policy"]
     facts = {"Policy": policy["name"], "Applies to": subject(policy), "Rule": rule(policy)}
@@ -35,7 +36,7 @@ def flows_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int, fai
     return Document(
         title=f"Flows by policy {policy['name']}",
         question=f"Does data of {subject(policy)} go where it must not: {rule(policy)}?",
-        facts=facts | window_facts(start_ms, stop_ms, stamp, failed=failed),
+        facts=facts | window_facts(window, stamp),
         stamp=stamp,
         verdict=[body["verdict"]],
         warnings=[*warnings(body, stamp)],

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.reports.report_document import (
     FIRST_STEP,
@@ -40,7 +41,7 @@ LEGEND = {
 }
 
 
-def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int, failed: bool) -> Document:
+def provenance_document(body: Json, window: Window, stamp: Stamp) -> Document:
     """Return a provenance report as a document."""
     name = name_json.text(body["field"])
     sources, upstream = ([_along(item) for item in body[part]] for part in ("sources", "upstream"))
@@ -52,7 +53,7 @@ def provenance_document(body: Json, stamp: Stamp, *, start_ms: int, stop_ms: int
         if "endPoint" in item
     }
     numbers = range(len(ways), 0, -1)
-    facts = subject_facts(body["field"]) | window_facts(start_ms, stop_ms, stamp, failed=failed)
+    facts = subject_facts(body["field"]) | window_facts(window, stamp)
     fields = [
         reached_section("True sources", sources, stamp, step=FIRST_STEP, marks_influence=True),
         reached_section("Fields between", upstream, stamp, step=FIRST_STEP, marks_influence=True),

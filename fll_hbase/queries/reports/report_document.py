@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.model.masking import HIDDEN
+from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.runtime.json_types import Json
 
@@ -101,13 +102,14 @@ class Document:
     annex: Sequence[Section] = ()
 
 
-def window_facts(start_ms: int, stop_ms: int, stamp: Stamp, *, failed: bool = False) -> dict[str, str]:
+def window_facts(window: Window, stamp: Stamp) -> dict[str, str]:
     """Return the window of a report by the names of its ends, with a note if failed runs count."""
+    first = f"{stamp.time(window.start_ms)} {stamp.zone}" if window.start_ms else FIRST_RUN
     ends = {
-        "Runs that started from": f"{stamp.time(start_ms)} {stamp.zone}" if start_ms else FIRST_RUN,
-        "until, not included": f"{stamp.time(stop_ms)} {stamp.zone}",
+        "Runs that started from": first,
+        "until, not included": f"{stamp.time(window.stop_ms)} {stamp.zone}",
     }
-    return {**ends, "Failed runs": "fields that they derived are included"} if failed else ends
+    return {**ends, "Failed runs": "fields that they derived are included"} if window.failed else ends
 
 
 def subject_facts(field: Json) -> dict[str, str]:

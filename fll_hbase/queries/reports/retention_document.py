@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fll_hbase.model.window import Window
 from fll_hbase.queries import name_json
 from fll_hbase.queries.policies import subject
 from fll_hbase.queries.reports.report_document import (
@@ -44,7 +45,7 @@ def retention_document(body: Json, stamp: Stamp) -> Document:
         others["Description"] = policy["description"]
     if "recordedFrom" in body:
         others["Recorded since"] = f"{stamp.time(body['recordedFrom'])} {stamp.zone}"
-    ends = window_facts(window["start"], window["end"], stamp)
+    ends = window_facts(Window(window["start"], window["end"]), stamp)
     if window["start"] == window["end"]:
         # The window that was asked for begins later, so that none of it is left.
         ends = {"Cut-off": f"{stamp.time(window['end'])} {stamp.zone}, before the window begins"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -88,7 +89,7 @@ def _referenced_runs(
     for dataset in _referenced_datasets(store, partition):
         window = ranges.restrict_window(direction, dataset, bounds.window, partition.key_range)
         if not window.empty:
-            for run in _live_runs(store, WindowQuery(direction, dataset, window, failed=True)):
+            for run in _live_runs(store, WindowQuery(direction, dataset, replace(window, failed=True))):
                 yield RunHit(run, direction, dataset)
 
 

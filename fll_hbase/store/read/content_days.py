@@ -169,12 +169,12 @@ def _descending(run: SealedRun) -> int:
     return -run.start_ms
 
 
-def settle(days: ContentDays, day: int, window: Window, *, failed: bool) -> list[DayRuns] | None:
+def settle(days: ContentDays, day: int, window: Window) -> list[DayRuns] | None:
     """Return the matching runs of a day in a window, or None if references must be read."""
     seal = days.sealed.get(day)
     if seal is None:
         return None if day in days.unsealed else []
-    within = [cut(runs, window) for runs in matching(seal.runs(day), failed=failed)]
+    within = [cut(runs, window) for runs in matching(seal.runs(day), failed=window.failed)]
     if None in within:
         return None
     return [runs for runs in within if runs is not None and runs.total]
@@ -184,7 +184,7 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
     """Return (True, []) if a sealed day has a matching run, else False and the days to read by reference."""
     unsettled = list(days.unsealed)
     for day in sorted(days.sealed, reverse=True):
-        listed = list(matching(days.sealed[day].runs(day), failed=query.failed))
+        listed = list(matching(days.sealed[day].runs(day), failed=query.window.failed))
         # One listed run in the window is enough, even if there are too many to list.
         if any(run.start_ms in query.window for runs in listed for run in runs.runs):
             return True, []
@@ -193,7 +193,7 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
     return False, unsettled
 
 
-def settle_newest(days: ContentDays, day: int, window: Window, *, failed: bool) -> bytes | None:
+def settle_newest(days: ContentDays, day: int, window: Window) -> bytes | None:
     """Return the reference tail of the newest matching run of a day in a window, or b"" if there is none.
 
     Returns None if references must be read.
@@ -202,7 +202,7 @@ def settle_newest(days: ContentDays, day: int, window: Window, *, failed: bool) 
     if seal is None:
         return None if day in days.unsealed else b""
     newest: list[SealedRun] = []
-    for runs in matching(seal.runs(day), failed=failed):
+    for runs in matching(seal.runs(day), failed=window.failed):
         # The newest run of a day is listed, even if there are too many to list.
         within = runs if runs.runs[0].start_ms in window else cut(runs, window)
         if within is None:
@@ -210,11 +210,6 @@ def settle_newest(days: ContentDays, day: int, window: Window, *, failed: bool) 
         newest += within.runs[:1]
     # Tails sort newest first.
     return min((layout.reference_tail(*run) for run in newest), default=b"")
-
-
-def overlap(window: Window, other: Window) -> Window:
-    """Return the common part of two overlapping windows."""
-    return Window(max(window.start_ms, other.start_ms), min(window.stop_ms, other.stop_ms))
 
 
 def by_day(contents: Mapping[str, Collection[int]]) -> list[tuple[int, set[str]]]:

@@ -117,7 +117,6 @@ class FieldDiffReader(FieldGraphReader):
         base: Window,
         *,
         indirect: bool = True,
-        failed: bool = False,
     ) -> FieldDiff:
         """Return which derivations of `window` are missing in `base`, and the reverse.
 
@@ -126,9 +125,7 @@ class FieldDiffReader(FieldGraphReader):
         nor lost (see `FieldDiff`). Raises NotFound for a field that was never recorded, and DeadlineExceeded
         if no content was read in time.
         """
-        queries = [
-            WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
-        ]
+        queries = [WindowQuery(Direction.BACKWARD, field.dataset, bounds) for bounds in (window, base)]
         contents, base_contents = self.contents_of_field(queries, field.name)
         if not contents | base_contents:
             self._catalogue.require_field(field)
@@ -239,7 +236,6 @@ class DatasetDiffReader(Reader):
         base: Window,
         *,
         indirect: bool = True,
-        failed: bool = False,
     ) -> DatasetDiff:
         """Return the fields whose derivations differ between the windows, by name, with the differences.
 
@@ -249,7 +245,7 @@ class DatasetDiffReader(Reader):
         all. Runs are counted only for contents with derivations that one window lacks. Raises NotFound for a
         dataset that was never recorded, and DeadlineExceeded if no field was compared in time.
         """
-        queries = [WindowQuery(Direction.BACKWARD, dataset, bounds, failed) for bounds in (window, base)]
+        queries = [WindowQuery(Direction.BACKWARD, dataset, bounds) for bounds in (window, base)]
         contents, base_contents = (
             frozenset(
                 DatasetOfContent(checksum, name)

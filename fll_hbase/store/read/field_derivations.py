@@ -94,20 +94,18 @@ class DerivationReader(Reader):
         field: DatasetField,
         window: Window,
         *,
-        failed: bool = False,
         limit: int = DEFAULTS.list_limit,
         skip: int = 0,
     ) -> Derivations:
         """Return every distinct derivation of the field with its runs, ordered by newest run.
 
-        A derivation is the set of operations that lead into the field. Counts runs of the window, including
-        failed and aborted ones only with `failed`. Each derivation lists the ids of its newest runs: `limit`
-        after the first `skip`, and none after the first `runs_max`. Runs of unsealed days are read newest
-        first, up to `runs_max`, until shortly before the deadline. The result is empty for a known field that
-        no run wrote. Raises NotFound for a field that was never recorded.
+        A derivation is the set of operations that lead into the field. Each derivation lists the ids of its
+        newest runs: `limit` after the first `skip`, and none after the first `runs_max`. Runs of unsealed
+        days are read newest first, up to `runs_max`, until shortly before the deadline. The result is empty
+        for a known field that no run wrote. Raises NotFound for a field that was never recorded.
         """
         budget = self._times.budget(until_deadline=True)
-        query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
+        query = WindowQuery(Direction.BACKWARD, field.dataset, window)
         times = self._times.field_times(query, field.name, budget)
         ways: dict[str, _Way] = {}
         # Start with the contents of the newest runs, so that these are known at the deadline.

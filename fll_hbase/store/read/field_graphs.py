@@ -39,7 +39,6 @@ class FieldGraphReader(Reader):
         direction: Direction = Direction.BACKWARD,
         simple: bool = False,
         indirect: bool = True,
-        failed: bool = False,
     ) -> FieldLineageResult:
         """Return the operations that produce the field (backward) or use it (forward), one hop.
 
@@ -48,7 +47,7 @@ class FieldGraphReader(Reader):
         or the deadline. Raises NotFound for a field that was never recorded, and DeadlineExceeded if the
         deadline passes before the first content.
         """
-        query = WindowQuery(direction, field.dataset, window, failed)
+        query = WindowQuery(direction, field.dataset, window)
         contents, failed_alone = self._newest_first(query, field.name)
         if not contents:
             self._catalogue.require_field(field)
@@ -73,7 +72,7 @@ class FieldGraphReader(Reader):
         If failed runs count, also return the checksums of contents that only failed runs have.
         """
         # If failed runs count, the same calls also read the contents of complete runs.
-        queries = [query, replace(query, failed=False)] if query.failed else [query]
+        queries = [query, query.without_failed()] if query.window.failed else [query]
         by_name, *_ = by_names = self._windows.checksums_by_name(queries)
         failed = set(chain(*by_name.values())) - set(chain(*by_names[-1].values()))
         by_dataset = {

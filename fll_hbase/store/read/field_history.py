@@ -16,7 +16,6 @@ from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader
 from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
-from fll_hbase.store.read.content_days import overlap
 from fll_hbase.store.read.run_budget import RunBudget
 from fll_hbase.store.read.run_times import RunTimes, TimesByName
 from fll_hbase.store.results import FieldHistory, Stretch
@@ -126,9 +125,7 @@ class StretchUnion:
 class FieldHistoryReader(Reader):
     """Reads the history of fields. Threads may share it."""
 
-    def history(
-        self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
-    ) -> FieldHistory:
+    def history(self, field: DatasetField, window: Window, *, indirect: bool = True) -> FieldHistory:
         """Return the stretches of the window's runs that wrote the field, the newest first.
 
         The history ends at `list_limit_max` stretches, at the deadline, or after `runs_max` runs that must be
@@ -137,7 +134,7 @@ class FieldHistoryReader(Reader):
         deadline passes before the first runs are read.
         """
         budget = self._times.budget(until_deadline=True)
-        query = WindowQuery(Direction.BACKWARD, field.dataset, window, failed)
+        query = WindowQuery(Direction.BACKWARD, field.dataset, window)
         (by_name,) = self._times.times([query], budget)
         contents = _by_checksum(by_name)
         fields = [DatasetField(name, field.name) for name in by_name]
@@ -187,7 +184,7 @@ class FieldHistoryReader(Reader):
 
     def _complete(self, query: WindowQuery, contents: _Contents, day: int, listed: _Day) -> _Day:
         """Return all runs of a day, read again; `listed` contains the known runs of the day by content."""
-        query = replace(query, window=overlap(query.window, calendars.day_window(day)))
+        query = replace(query, window=query.window.overlap(calendars.day_window(day)))
         by_name: dict[Dataset, dict[str, list[DayRuns]]] = {}
         for checksum, runs in listed:
             by_name.setdefault(contents[checksum][0], {}).setdefault(checksum, []).append(runs)

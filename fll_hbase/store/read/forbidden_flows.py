@@ -142,7 +142,6 @@ class FlowReader(Reader):
                 Direction.FORWARD,
                 causal=query.causal,
                 indirect=policy.influence == ANY,
-                failed=query.failed,
                 unmasked=policy.unless_masked,
                 contents_max=sys.maxsize,
             )
@@ -246,7 +245,7 @@ class FlowReader(Reader):
 
     def _runs(self, query: FlowQuery, dataset: Dataset) -> Iterator[tuple[ProgramRun, str]]:
         """Yield each run that wrote a dataset under any name, with its checksum. Raises DeadlineExceeded."""
-        writers = WindowQuery(Direction.BACKWARD, dataset, query.window, query.failed)
+        writers = WindowQuery(Direction.BACKWARD, dataset, query.window)
         names = self._catalogue.names(dataset)
         for run in self._windows.runs_of_names(writers, names, batch_size=BATCH_RUNS):
             deadline.check()

@@ -541,6 +541,6 @@ class _Walked(Reader):
         return self.graph.steps(checksum, self._query.direction, name, nodes)
 
     def _window_query(self, dataset: Dataset) -> WindowQuery:
-        """Return the query for the runs of a dataset, with direction, window and `failed` of the walk."""
+        """Return the query for the runs of a dataset, with direction and window of the walk."""
         query = self._query
-        return WindowQuery(query.direction, dataset, query.window, query.failed)
+        return WindowQuery(query.direction, dataset, query.window)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from fll_hbase.keys import layout
-from fll_hbase.keys.codec import DAY_MAX
-from fll_hbase.model.window import DAY_MS, Window
+from fll_hbase.keys import calendars, layout
 from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.tables import Row, Scan
@@ -30,9 +28,8 @@ class Page(NamedTuple):
 def first_page(query: WindowQuery, day: int) -> Page:
     """Return the first page, of one reference, of a day's references within the window."""
     # The first reference usually confirms its content, so pages start at one row and double in size.
-    return Page(
-        *layout.window_range(query.direction, query.dataset, restrict_to_day(query.window, day)), limit=1
-    )
+    bounds = query.window.overlap(calendars.day_window(day))
+    return Page(*layout.window_range(query.direction, query.dataset, bounds), limit=1)
 
 
 def read_page(
@@ -55,15 +52,9 @@ def next_page(page: Page, last: bytes) -> Page:
     return Page(last + b"\x00", page.stop, min(2 * page.limit, PAGE_REFERENCES_MAX))
 
 
-def restrict_to_day(window: Window, day: int) -> Window:
-    """Return the part of a window on one day; the last day, DAY_MAX, has no end."""
-    stop_ms = window.stop_ms if day == DAY_MAX else min(window.stop_ms, (day + 1) * DAY_MS)
-    return Window(max(window.start_ms, day * DAY_MS), stop_ms)
-
-
 def reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
     """Return the columns of references to these contents, or the family for over COLUMNS_MAX contents."""
     if len(checksums) > COLUMNS_MAX:
         return [layout.LIGHT]
-    kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
+    kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.window.failed else (layout.REFERENCE,)
     return [kind + checksum.encode() for checksum in checksums for kind in kinds]

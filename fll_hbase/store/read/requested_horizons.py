@@ -130,4 +130,4 @@ def restrict_window(window: Window, horizon_ms: int) -> Window:
     """Return the part of a window from the horizon on, maybe empty, or the same object if that is all."""
     if window.start_ms >= horizon_ms:
         return window
-    return Window(min(horizon_ms, window.stop_ms), window.stop_ms)
+    return window.within(horizon_ms, window.stop_ms)

@@ -42,15 +42,13 @@ class WriterQuery:
     """Fields whose writers to find, and what counts as a write.
 
     A run writes a field of `origins` whenever it writes that field. It writes any other field only by
-    deriving it from another of the `fields`. Indirect dependencies count only with `indirect`, failed runs
-    only with `failed`.
+    deriving it from another of the `fields`. Indirect dependencies count only with `indirect`.
     """
 
     fields: Collection[DatasetField]
     origins: Collection[DatasetField]
     window: Window
     indirect: bool
-    failed: bool
 
 
 class WriterReader(Reader):
@@ -71,7 +69,7 @@ class WriterReader(Reader):
             by_dataset[names[name]].append(name)
         for dataset, listed in by_dataset.items():
             by_content: dict[str, frozenset[DatasetField]] = {}
-            writers = WindowQuery(Direction.BACKWARD, dataset, query.window, query.failed)
+            writers = WindowQuery(Direction.BACKWARD, dataset, query.window)
             for run in self._windows.runs_of_names(writers, listed, batch_size=BATCH_RUNS):
                 # Thousands of runs may share a content.
                 if run.checksum not in by_content:
@@ -160,7 +158,7 @@ class RetentionReporter(Reader):
         # Read before the writers, because a report that the deadline cuts needs it, too.
         retained_from_ms = self._retained_from_ms(paths)
         union = WriterUnion()
-        writers = WriterQuery(paths.keys(), frozenset(origins), query.window, query.indirect, query.failed)
+        writers = WriterQuery(paths.keys(), frozenset(origins), query.window, query.indirect)
         written = self._writers.written(writers)
         for run, fields in deadline.until_over(written, truncated_by=truncated_by):
             union.add(run, fields)
@@ -255,7 +253,6 @@ class RetentionReporter(Reader):
                 window,
                 Direction.FORWARD,
                 indirect=query.indirect,
-                failed=query.failed,
                 counts=False,
             )
             reach = self._reach.fields_within(reach_query)

@@ -54,7 +54,7 @@ PROGRAM_DAYS_MAX = 5_000
 FAILED_IDS_MAX = 10
 """Number of newest failed run ids that a program day lists."""
 
-ALL_TIME = Window(0, START_LIMIT_MS)
+ALL_TIME = Window(0, START_LIMIT_MS, failed=True)
 
 _ProgramKey: TypeAlias = tuple[str, str, str, str]
 """Namespace, application, name and type of a program."""
@@ -309,10 +309,9 @@ class RunReader(Reader):
         *,
         field: str = "",
         directions: Sequence[Direction] = BOTH,
-        failed: bool = False,
         daily: bool = False,
     ) -> Programs:
-        """Return the programs of the window's runs. With `failed`, include those with only failed runs.
+        """Return the programs of the window's runs; those with only failed runs count as failed runs do.
 
         With `daily`, each program has its runs by day, up to `PROGRAM_DAYS_MAX` days of all programs
         together. Returns at most `list_limit_max` programs, ordered by newest run. Runs of unsealed days are
@@ -332,7 +331,7 @@ class RunReader(Reader):
             target.add(newest, used_in, runs)
         if not times.used:
             self._require_known(dataset, field)
-        programs, failed_only = union.build(failed=failed)
+        programs, failed_only = union.build(failed=window.failed)
         unknown_columns, _ = unknown.build(failed=True)
         if max(len(programs), len(unknown_columns)) > programs_max:
             budget.limits.add(f"list_limit_max={programs_max}")
@@ -377,7 +376,8 @@ class RunReader(Reader):
         budget: RunBudget,
     ) -> _UsedContents:
         """Return when each content that used a dataset or field ran, including failed runs."""
-        queries = [WindowQuery(direction, dataset, window, True) for direction in directions]
+        every_run = replace(window, failed=True)
+        queries = [WindowQuery(direction, dataset, every_run) for direction in directions]
         used: dict[str, _ContentTimes] = {}
         unknown: dict[str, _ContentTimes] = {}
         for query, by_name in zip(queries, self._times.times(queries, budget), strict=True):
@@ -425,9 +425,10 @@ class RunReader(Reader):
 
         Raises DeadlineExceeded.
         """
+        every_run = replace(window, failed=True)
         references = heapq.merge(
             *(
-                self._runs_by_tail(WindowQuery(direction, name, window, True), field, start_after, batch_size)
+                self._runs_by_tail(WindowQuery(direction, name, every_run), field, start_after, batch_size)
                 for name in self._catalogue.names(dataset)
                 for direction in directions
             ),
@@ -476,7 +477,7 @@ class RunBoundsReader(Reader):
         `truncated_by` names the limit, and an earlier or later run may exist. Raises DeadlineExceeded.
         """
         queries = self._windows.restrict(
-            WindowQuery(direction, name, ALL_TIME, True) for name in names for direction in BOTH
+            WindowQuery(direction, name, ALL_TIME) for name in names for direction in BOTH
         )
         pages = self._table.scan_many([_scan(query, query.window, limit=REFERENCES_MAX) for query in queries])
         starts_ms: list[int] = []

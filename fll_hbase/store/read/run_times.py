@@ -116,10 +116,10 @@ def window_within(window: Window, direction: Direction, bound: int) -> Window:
     if direction is Direction.BACKWARD:
         if bound >= window.stop_ms - 1:
             return window
-        return Window(window.start_ms, max(window.start_ms, bound + 1))
+        return window.within(window.start_ms, bound + 1)
     if -bound <= window.start_ms:
         return window
-    return Window(min(window.stop_ms, -bound), window.stop_ms)
+    return window.within(-bound, window.stop_ms)
 
 
 def _sorted(runs: Iterable[DayRuns]) -> list[DayRuns]:
@@ -290,7 +290,7 @@ class RunTimesReader:
         prefix = layout.reference_prefix(query.direction, query.dataset)
         for window, checksums in content_days.neighbours(content_days.by_day(unknown)):
             columns = reference_columns(checksums, query)
-            part = content_days.overlap(query.window, window)
+            part = query.window.overlap(window)
             start, stop = layout.window_range(query.direction, query.dataset, part)
             while True:
                 if budget.end_at_deadline(start[len(prefix) :]):
@@ -368,7 +368,7 @@ def _settled(
         listed = runs[checksum] = []
         others = list(days.unsealed)
         for day in days.sealed:
-            settled = content_days.settle(days, day, query.window, failed=query.failed)
+            settled = content_days.settle(days, day, query.window)
             if settled is None:
                 others.append(day)
             else:
@@ -405,7 +405,7 @@ def _read_starts(
         if all_runs is not None:
             cut = (
                 content_days.cut(runs, query.window)
-                for runs in content_days.matching(all_runs, failed=query.failed)
+                for runs in content_days.matching(all_runs, failed=query.window.failed)
             )
             complete[key] = [runs for runs in cut if runs is not None and runs.total]
     for checksum, days in unsettled.items():

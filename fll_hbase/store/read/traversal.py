@@ -134,19 +134,18 @@ class DatasetLineageReader(Reader):
         directions: Sequence[Direction] = BOTH,
         level: int = 1,
         indirect: bool = True,
-        failed: bool = False,
     ) -> DatasetLineageResult:
         """Return field lineage between datasets, up to `level` hops from `dataset` in each direction.
 
-        Lineage is merged over the runs that start in the window; failed and aborted runs count only with
-        `failed`. Without `indirect`, inputs that only select or arrange rows (filters, join keys) are left
-        out. The result is empty for a known dataset without lineage in the window. Raises NotFound for a
-        dataset that was never recorded, and DeadlineExceeded if nothing was found in time.
+        Lineage is merged over the runs of the window. Without `indirect`, inputs that only select or arrange
+        rows (filters, join keys) are left out. The result is empty for a known dataset without lineage in the
+        window. Raises NotFound for a dataset that was never recorded, and DeadlineExceeded if nothing was
+        found in time.
         """
         limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
         results = []
         for direction in directions:
-            one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed)
+            one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect)
             results.append(walk(one_hop, dataset, direction=direction, limits=limits))
         entries = sort_entries(entry for result in results for entry in result.entries)
         # Only an empty answer reads the catalogue, to distinguish missing lineage from an unknown name.
@@ -163,15 +162,14 @@ class DatasetLineageReader(Reader):
         direction: Direction,
         window: Window,
         indirect: bool,
-        failed: bool,
     ) -> Iterator[HopLineage]:
         """Yield the lineage of datasets under all their names, once per dataset, at its first name."""
         seen: set[Dataset] = set()
         for begin in range(0, len(datasets), DATASETS_PER_READ):
             chunk = datasets[begin : begin + DATASETS_PER_READ]
-            queries = [WindowQuery(direction, name, window, failed) for name in chunk if name not in seen]
+            queries = [WindowQuery(direction, name, window) for name in chunk if name not in seen]
             # If failed runs count, the same calls also read the contents of complete runs.
-            complete = [replace(query, failed=False) for query in queries] if failed else []
+            complete = [query.without_failed() for query in queries] if window.failed else []
             by_names = self._windows.checksums_by_name([*queries, *complete])
             for number, query in enumerate(queries):
                 by_name = by_names[number]

@@ -192,7 +192,7 @@ class WindowReader:
                 unsettled: set[str] = set()
                 for checksum in contents_of_day - newest.keys():
                     days = contents[checksum]
-                    tail = content_days.settle_newest(days, day, query.window, failed=query.failed)
+                    tail = content_days.settle_newest(days, day, query.window)
                     if tail is None:
                         unsettled.add(checksum)
                     elif tail:
@@ -371,7 +371,7 @@ def reference_tail_of(committed: CommittedRun) -> bytes:
 
 def _in_window(query: WindowQuery, head: CommittedHead) -> bool:
     """Return whether a run starts in the query's window, and did not fail unless failed runs count."""
-    return head.start_ms in query.window and (query.failed or not head.state.failed)
+    return head.start_ms in query.window and (query.window.failed or not head.state.failed)
 
 
 def read_by_name(

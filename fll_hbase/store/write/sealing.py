@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from queue import Empty, Full, Queue
 from typing import NamedTuple
@@ -135,7 +136,8 @@ def count_runs(
 
     Returns None for more than RUNS_MAX runs. Raises StoreUnavailable and CorruptRow.
     """
-    query = WindowQuery(request.direction, request.dataset, calendars.day_window(request.day), True)
+    day = replace(calendars.day_window(request.day), failed=True)
+    query = WindowQuery(request.direction, request.dataset, day)
     columns = reference_columns(request.checksums, query)
     prefix = layout.reference_prefix(query.direction, query.dataset)
     start, stop = layout.window_range(query.direction, query.dataset, query.window)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from fll_hbase.model.window import Window
 from fll_hbase.queries.reports.diff_document import (
@@ -22,7 +23,6 @@ COMPARED = Comparison(
     window=Window(20_000 * DAY_MS, 20_010 * DAY_MS),
     base=Window(19_900 * DAY_MS, 19_910 * DAY_MS),
     indirect=True,
-    failed=False,
 )
 HIDDEN_PARTS = {
     "sources": [{"hidden": 1}],
@@ -47,7 +47,7 @@ def test_both_windows_and_what_counts_are_facts() -> None:
         "Compared with those": "from 2024-06-26 00:00:00 until 2024-07-06 00:00:00 UTC, the end not included",
     }
     filtered = Comparison(
-        name="x", window=COMPARED.window, base=COMPARED.base, indirect=False, failed=True
+        name="x", window=replace(COMPARED.window, failed=True), base=COMPARED.base, indirect=False
     ).facts(STAMP)
     assert list(filtered)[2:] == ["Failed and aborted runs", "What only shapes it"]
 

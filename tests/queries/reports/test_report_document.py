@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fll_hbase.model.window import Window
 from fll_hbase.queries.reports.consumption_document import consumption_document
 from fll_hbase.queries.reports.html_report import to_html
 from fll_hbase.queries.reports.provenance_document import provenance_document
@@ -21,6 +22,7 @@ from fll_hbase.queries.reports.report_document import (
 from fll_hbase.queries.reports.retention_document import retention_document
 
 STAMP = Stamp(0)
+WINDOW = Window(0, 1)
 FIELD = {"namespace": "ns", "name": "people", "field": "email"}
 SPAN = {"runs": 1, "oldestRun": "r", "oldestStart": 0, "newestRun": "r", "newestStart": 0}
 
@@ -34,7 +36,6 @@ def reached(*tags: str) -> dict[str, Any]:
 def documents(*tags: str) -> list[Document]:
     """All three reports; their fields have these tags."""
     fields = [reached(*tags), reached()]
-    window = {"start_ms": 0, "stop_ms": 1, "failed": False}
     consumption = {"field": FIELD, "derived": fields}
     provenance = {
         "field": FIELD,
@@ -54,8 +55,8 @@ def documents(*tags: str) -> list[Document]:
         "complying": fields,
     }
     return [
-        consumption_document(consumption, STAMP, **window),
-        provenance_document(provenance, STAMP, **window),
+        consumption_document(consumption, WINDOW, STAMP),
+        provenance_document(provenance, WINDOW, STAMP),
         retention_document(retention, STAMP),
     ]
 
@@ -101,7 +102,7 @@ def test_the_head_has_the_tags_and_a_description_in_one_line() -> None:
 
 def test_the_legend_explains_tags_of_the_head_alone() -> None:
     body = {"field": {**FIELD, "tags": ["PII"]}, "derived": []}
-    assert TAGS in consumption_document(body, STAMP, start_ms=0, stop_ms=1, failed=True).legend
+    assert TAGS in consumption_document(body, Window(0, 1, failed=True), STAMP).legend
 
 
 def test_tags_are_escaped_in_html() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -57,7 +58,7 @@ def seen(table: Table) -> dict[str, Any]:
             for failed in (False, True):
                 result[f"lineage of {end_point}, {failed}"] = [
                     lineage_entry(entry)
-                    for entry in store.lineage(end_point, ALWAYS, level=3, failed=failed).entries
+                    for entry in store.lineage(end_point, replace(ALWAYS, failed=failed), level=3).entries
                 ]
             fields = store.catalogue.fields(end_point) or ()
             result[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]

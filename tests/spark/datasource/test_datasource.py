@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def pairs(relations: list[DatasetLineage]) -> set[tuple[Any, ...]]:
 
 
 def backward(store: LineageStore, end_point: Dataset, window: Window) -> set[tuple[Any, ...]]:
-    answer = store.lineage(end_point, window, directions=[Direction.BACKWARD], failed=True)
+    answer = store.lineage(end_point, replace(window, failed=True), directions=[Direction.BACKWARD])
     return pairs([entry.relation for entry in answer.entries])
 
 

@@ -44,6 +44,7 @@ from tests.support.shared_session import SharedSession
 from tests.support.strategies import AWKWARD
 
 ALWAYS = Window(0, START_LIMIT_MS)
+EVERY_RUN = Window(0, START_LIMIT_MS, failed=True)
 MONTH = Window(SAMPLE_END_MS - 30 * DAY_MS, SAMPLE_END_MS)
 EVENTS = Path(__file__).parents[2] / "cases/openlineage/events.ndjson.gz"
 
@@ -170,12 +171,10 @@ def query_all(store: LineageStore) -> Iterator[Any]:
     """Every one-hop result about every dataset."""
     for dataset in datasets(store):
         yield str(dataset), store.catalogue.fields(dataset)
-        yield [lineage_entry(entry) for entry in store.lineage(dataset, ALWAYS, failed=True).entries]
+        yield [lineage_entry(entry) for entry in store.lineage(dataset, EVERY_RUN).entries]
         for field in store.catalogue.field_names(dataset) or ():
             for direction in Direction:
-                result = store.field_lineage(
-                    DatasetField(dataset, field), ALWAYS, direction=direction, failed=True
-                )
+                result = store.field_lineage(DatasetField(dataset, field), EVERY_RUN, direction=direction)
                 yield field_lineage(result)
         for run in store.runs(dataset, ALWAYS, limit=10_000).runs:
             yield msgspec.structs.replace(listed_run(run, now_ms=0), last_event_time=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,7 +120,7 @@ def test_a_request_hides_at_once_what_a_job_deletes(
 
 
 def answer(store: LineageStore, dataset: Dataset, window: Window) -> object:
-    return store.lineage(dataset, window, failed=True).entries
+    return store.lineage(dataset, replace(window, failed=True)).entries
 
 
 def test_requests_about_one_name_are_about_all_names() -> None:

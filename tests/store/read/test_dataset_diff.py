@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -46,7 +46,7 @@ def test_fields_are_those_with_other_derivations(
 ) -> None:
     versions, documents = world
     store = recorded_store(versions, documents)
-    options: dict[str, Any] = {"indirect": indirect, "failed": failed}
+    window, base = replace(window, failed=failed), replace(base, failed=failed)
 
     def ways(name: str, bounds: Window) -> set[object]:
         """The ways in which runs of a window derive a field, under each name of the dataset."""
@@ -63,14 +63,14 @@ def test_fields_are_those_with_other_derivations(
             )
         }
 
-    diff = store.dataset_diff(A, window, base, **options)
+    diff = store.dataset_diff(A, window, base, indirect=indirect)
     names = [*FEW_FIELDS, "beside"]
     expected = sorted(name for name in names if ways(name, window) != ways(name, base))
     assert [field.name for field in diff.fields] == expected
     for field in diff.fields:
-        assert field.diff == store.diff(DatasetField(A, field.name), window, base, **options)
+        assert field.diff == store.diff(DatasetField(A, field.name), window, base, indirect=indirect)
     assert diff.truncated_by == ()
-    reverse = store.dataset_diff(A, base, window, **options)
+    reverse = store.dataset_diff(A, base, window, indirect=indirect)
     assert [field.name for field in reverse.fields] == expected
 
 

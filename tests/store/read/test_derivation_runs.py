@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -51,14 +52,18 @@ def digests_of(operations: Sequence[Operation], *, indirect: bool) -> list[str]:
 
 
 def ways_of(
-    documents: Sequence[Recorded], versions: Sequence[tuple[Operation, ...]], window: Window, **options: bool
+    documents: Sequence[Recorded],
+    versions: Sequence[tuple[Operation, ...]],
+    window: Window,
+    *,
+    indirect: bool,
 ) -> dict[str, DerivationRuns]:
     """The ways of all runs of a window, from the documents."""
     latest = {document.run: document for document in documents}
     runs: dict[str, list[Recorded]] = {}
     for document in latest.values():
-        if document.start_ms in window and (options["failed"] or not document.state.failed):
-            for digest in digests_of(versions[document.version], indirect=options["indirect"]):
+        if document.start_ms in window and (window.failed or not document.state.failed):
+            for digest in digests_of(versions[document.version], indirect=indirect):
                 runs.setdefault(digest, []).append(document)
     ways = {}
     for digest, listed in runs.items():
@@ -85,9 +90,9 @@ def test_derivations_of_one_window_alone(
     store = recorded_store(versions, documents[:sealed])
     seal_all(store.table)
     record_documents(store, versions, documents[sealed:])
-    options = {"indirect": indirect, "failed": failed}
-    diff = store.diff(FIELD, window, base, **options)
-    ours, theirs = (ways_of(documents, versions, bounds, **options) for bounds in (window, base))
+    window, base = replace(window, failed=failed), replace(base, failed=failed)
+    diff = store.diff(FIELD, window, base, indirect=indirect)
+    ours, theirs = (ways_of(documents, versions, bounds, indirect=indirect) for bounds in (window, base))
     assert without_checksum(diff.gained_derivations) == {
         ours[digest] for digest in ours.keys() - theirs.keys()
     }
@@ -101,7 +106,7 @@ def test_derivations_of_one_window_alone(
             operations = store.content(item.checksum).operations
             assert item.digest in digests_of(operations, indirect=indirect)
     assert is_empty(diff) is (ours.keys() == theirs.keys())
-    reverse = store.diff(FIELD, base, window, **options)
+    reverse = store.diff(FIELD, base, window, indirect=indirect)
     assert (reverse.gained_derivations, reverse.lost_derivations) == (
         diff.lost_derivations,
         diff.gained_derivations,
@@ -121,18 +126,19 @@ def test_they_are_the_derivations_of_each_window_asked_alone(
     world: tuple[list[tuple[Operation, ...]], list[Recorded]], window: Window, base: Window, failed: bool
 ) -> None:
     store = recorded_store(*world)
+    window, base = replace(window, failed=failed), replace(base, failed=failed)
     ours, theirs = (
         {
             DerivationRuns(digest, "", item.run_count, item.first_start_ms, item.last_start_ms)
-            for item in store.field_derivations(FIELD, bounds, failed=failed).derivations
+            for item in store.field_derivations(FIELD, bounds).derivations
             for digest in digests_of(item.operations, indirect=True)
         }
         for bounds in (window, base)
     )
     digests = {item.digest for item in theirs}
-    diff = store.diff(FIELD, window, base, failed=failed)
+    diff = store.diff(FIELD, window, base)
     assert without_checksum(diff.gained_derivations) == {item for item in ours if item.digest not in digests}
-    stretches = store.history(FIELD, window, failed=failed).stretches
+    stretches = store.history(FIELD, window).stretches
     assert bool(ours) is bool(stretches)
 
 

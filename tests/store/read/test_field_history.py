@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
@@ -94,7 +95,11 @@ def _operation(operation: Operation) -> tuple[object, ...]:
 
 
 def expected_stretches(
-    documents: Sequence[Recorded], versions: Sequence[tuple[Operation, ...]], window: Window, **options: bool
+    documents: Sequence[Recorded],
+    versions: Sequence[tuple[Operation, ...]],
+    window: Window,
+    *,
+    indirect: bool,
 ) -> tuple[list[Stretch], int]:
     """Stretches of the latest document of each run, and how many runs are older and lack the field."""
     latest = {document.run: document for document in documents}
@@ -102,11 +107,11 @@ def expected_stretches(
         document
         for document in latest.values()
         if document.start_ms in window
-        and (options["failed"] or not document.state.failed)
+        and (window.failed or not document.state.failed)
         and any(isinstance(o, Write) and o.destination in NAMES for o in versions[document.version])
     ]
     runs.sort(key=lambda document: (-document.start_ms, escape(document.run)))
-    facts = [facts_of(versions[document.version], options["indirect"]) for document in runs]
+    facts = [facts_of(versions[document.version], indirect) for document in runs]
     stretches: list[Stretch] = []
     end = 0
     writers = [number for number, listed in enumerate(facts) if listed]
@@ -134,34 +139,34 @@ def test_history_and_diff_are_those_of_the_oracle(
 ) -> None:
     versions, documents = world
     store = partly_sealed_store(versions, documents, sealed)
-    options = {"indirect": indirect, "failed": failed}
-    history = store.history(FIELD, window, **options)
-    stretches, missing_before = expected_stretches(documents, versions, window, **options)
+    window, base = replace(window, failed=failed), replace(base, failed=failed)
+    history = store.history(FIELD, window, indirect=indirect)
+    stretches, missing_before = expected_stretches(documents, versions, window, indirect=indirect)
     assert (list(history.stretches), history.missing_before) == (stretches, missing_before)
-    check_laws(store, window, **options)
+    check_laws(store, window, indirect=indirect)
 
-    diff = store.diff(FIELD, window, base, **options)
-    ours, theirs = (all_facts(documents, versions, bounds, **options) for bounds in (window, base))
+    diff = store.diff(FIELD, window, base, indirect=indirect)
+    ours, theirs = (all_facts(documents, versions, bounds, indirect=indirect) for bounds in (window, base))
     assert diff.gained is not None
     assert diff.lost is not None
     assert facts_of_parts(diff.gained) == ours - theirs
     assert facts_of_parts(diff.lost) == theirs - ours
     assert diff.common == sum(fact[0] != "source" for fact in ours & theirs)
-    reverse = store.diff(FIELD, base, window, **options)
+    reverse = store.diff(FIELD, base, window, indirect=indirect)
     assert (reverse.gained, reverse.lost, reverse.common) == (diff.lost, diff.gained, diff.common)
-    same = store.diff(FIELD, window, window, **options)
+    same = store.diff(FIELD, window, window, indirect=indirect)
     assert same.gained == same.lost
     assert facts_of_parts(same.gained) == frozenset()
 
 
-def check_laws(store: LineageStore, window: Window, *, indirect: bool, failed: bool) -> None:
+def check_laws(store: LineageStore, window: Window, *, indirect: bool) -> None:
     """Stretches have the runs of the list of runs of the field, and neighbours differ."""
-    stretches = store.history(FIELD, window, indirect=indirect, failed=failed).stretches
+    stretches = store.history(FIELD, window, indirect=indirect).stretches
     page = store.runs(A, window, limit=100, field=FIELD.name)
     writers = [
         listed.run
         for listed in page.runs
-        if Direction.BACKWARD in listed.directions and (failed or not listed.run.state.failed)
+        if Direction.BACKWARD in listed.directions and (window.failed or not listed.run.state.failed)
     ]
     assert sum(stretch.runs for stretch in stretches) == len(writers)
     begin = 0
@@ -169,21 +174,25 @@ def check_laws(store: LineageStore, window: Window, *, indirect: bool, failed: b
         members = writers[begin : begin + stretch.runs]
         assert (members[0].run, members[-1].run) == (stretch.last_run.run, stretch.first_run.run)
         begin += stretch.runs
-    derivations = store.field_derivations(FIELD, window, failed=failed).derivations
+    derivations = store.field_derivations(FIELD, window).derivations
     if indirect:
         assert {stretch.last_run for stretch in stretches} >= {listed.runs[0] for listed in derivations}
 
 
 def all_facts(
-    documents: Sequence[Recorded], versions: Sequence[tuple[Operation, ...]], window: Window, **options: bool
+    documents: Sequence[Recorded],
+    versions: Sequence[tuple[Operation, ...]],
+    window: Window,
+    *,
+    indirect: bool,
 ) -> Facts:
     """Everything that leads into the field in any run of a window."""
     latest = {document.run: document for document in documents}
     return frozenset(
         fact
         for document in latest.values()
-        if document.start_ms in window and (options["failed"] or not document.state.failed)
-        for fact in facts_of(versions[document.version], options["indirect"])
+        if document.start_ms in window and (window.failed or not document.state.failed)
+        for fact in facts_of(versions[document.version], indirect)
     )
 
 
@@ -213,7 +222,7 @@ def test_days_of_many_runs(runs: list[tuple[int, int]], sealed: int, runs_max: i
     ]
     store = partly_sealed_store(VERSIONS, documents, sealed)
     complete = store.history(FIELD, window)
-    due = expected_stretches(documents, VERSIONS, window, indirect=True, failed=False)
+    due = expected_stretches(documents, VERSIONS, window, indirect=True)
     assert (list(complete.stretches), complete.missing_before) == due
     cut = LineageStore(store.table, Settings(runs_max=runs_max)).history(FIELD, window)
     if not cut.truncated_by:

@@ -35,12 +35,11 @@ from tests.support.reach_histories import (
     NOON_MS,
     chain_field,
     copy_chain,
-    starts,
+    windows,
 )
 from tests.support.reach_oracle import Edge, Run
 
-windows = st.tuples(starts, starts).map(lambda ends: Window(min(ends), max(ends) + 1))
-flow_queries = st.builds(FlowQuery, policies, windows, causal=st.booleans(), failed=st.booleans())
+flow_queries = st.builds(FlowQuery, policies, windows, causal=st.booleans())
 
 
 def store_with(
@@ -73,7 +72,6 @@ def expected_flows(
             Direction.FORWARD,
             causal=query.causal,
             indirect=policy.influence == "any",
-            failed=query.failed,
         )
         walked = reach_oracle.reach(seen, reach_query, level=LEVEL_MAX)
         for end in {end for _, end in walked.runs} - {origin}:
@@ -96,7 +94,7 @@ def _programs(
             for run in runs.values()
             if run.program == program
             and run.start_ms in query.window
-            and query.failed >= run.failed
+            and query.window.failed >= run.failed
             and any(edge.destination.dataset == end.dataset for edge in run.edges)
         ]
         newest = max(writers, key=lambda run: (run.start_ms, run.name))

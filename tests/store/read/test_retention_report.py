@@ -22,7 +22,7 @@ from tests.support.reach_oracle import Edge, Run
 DEPTH = 4
 EVER = Window(0, 2 * NOON_MS)
 POLICY = AgePolicy("gdpr", parse_max_age("1d"), "", chain_field(0), "", 0)
-QUERY = RetentionQuery(POLICY, EVER, EVER, indirect=True, failed=False)
+QUERY = RetentionQuery(POLICY, EVER, EVER, indirect=True)
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def seal_days(table: Table, days: Collection[int]) -> int:
 
 def queries(window: Window) -> list[WindowQuery]:
     return [
-        WindowQuery(direction, dataset, window, failed)
+        WindowQuery(direction, dataset, replace(window, failed=failed))
         for dataset in DATASETS
         for direction in Direction
         for failed in (False, True)
@@ -112,7 +112,7 @@ def expected(
     for item in sorted(runs, key=lambda item: (-item.run.start_ms, key_of(item))):
         backward = query.direction is Direction.BACKWARD
         datasets = item.info.destinations if backward else item.info.sources
-        counts = query.failed or not item.run.state.failed
+        counts = query.window.failed or not item.run.state.failed
         if query.dataset in datasets and counts and item.run.start_ms in within:
             by_content.setdefault(item.info.checksum, []).append(item)
     return by_content
@@ -185,7 +185,7 @@ def check_statistics(table: Table, runs: Collection[RecordedRun], window: Window
             failed_only = {program: listed for program, listed in failures.items() if program not in complete}
             programs = {**complete, **(failed_only if failed else {})}
             shown = answer_or_nothing(
-                lambda d=dataset, f=failed: store.programs(d, window, failed=f).programs
+                lambda d=dataset, f=failed: store.programs(d, replace(window, failed=f)).programs
             )
             assert [
                 (

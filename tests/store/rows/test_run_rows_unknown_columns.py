@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -74,17 +75,18 @@ def unknown_cells(table: Table) -> set[CellKey]:
 
 def answers(table: Table) -> Iterator[object]:
     """Every query of the store, about every dataset."""
+    every_run = replace(ALWAYS, failed=True)
     store = LineageStore(table)
     for namespace in store.catalogue.namespaces():
         yield namespace, list(store.catalogue.datasets(namespace))
     for dataset in (SOURCE, TARGET, ALIAS, DESTINATION):
         page = store.runs(dataset, ALWAYS, limit=100)
         yield store.catalogue.fields(dataset), page, store.run_details(page)
-        yield store.lineage(dataset, ALWAYS, level=3, failed=True)
+        yield store.lineage(dataset, every_run, level=3)
         for name in store.catalogue.field_names(dataset) or ():
             field = DatasetField(dataset, name)
             for direction in Direction:
-                yield store.field_lineage(field, ALWAYS, direction=direction, failed=True)
+                yield store.field_lineage(field, every_run, direction=direction)
     yield store.field_derivations(DatasetField(DESTINATION, "g"), ALWAYS)
     yield store.catalogue.search("a", start_after=None, limit=100, datasets_max=100)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fll_hbase.keys import layout
@@ -32,7 +34,7 @@ def store() -> LineageStore:
 
 
 def pairs(store: LineageStore, end_point: Dataset, *, failed: bool = False) -> set[object]:
-    answer = store.lineage(end_point, WINDOW, failed=failed)
+    answer = store.lineage(end_point, replace(WINDOW, failed=failed))
     return {pair for entry in answer.entries for pair in entry.relation.direct}
 
 
