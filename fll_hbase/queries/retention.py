@@ -43,7 +43,8 @@ from fll_hbase.queries.reports.report_document import Stamp, count_text
 from fll_hbase.queries.reports.retention_document import retention_document
 from fll_hbase.queries.tables import CSV, Row, TableShape
 from fll_hbase.queries.tags import TaggedField
-from fll_hbase.runtime.errors import FieldError, InvalidQuery, NotFound
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded, FieldError, InvalidQuery, NotFound
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.store.query_parameters import expired_query
 
@@ -196,8 +197,11 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
         fields = tuple(_expired_field(item, tags) for item in report.fields)
         possible, recorded = 0, None
         if not fields and not truncated_by and not report.window.empty:
-            possible = _possibly_written(store, report, tags, truncated_by)
-            recorded = _recorded(store, report)
+            try:
+                possible = _possibly_written(store, report, tags, truncated_by)
+                recorded = _recorded(store, report)
+            except DeadlineExceeded:
+                truncated_by.add(deadline.limit())
         body = RetentionReportAnswer(
             policy=policy_body(report.policy),
             field=None if field is None else subject_field(store, field, tags, truncated_by),

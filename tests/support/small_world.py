@@ -110,7 +110,7 @@ class Question:
         run = document.run
         return (
             run.start_ms in self.window
-            and (self.failed or not run.state.failed)
+            and (self.window.failed or not run.state.failed)
             and self.dataset in endpoints_of(document.info, self.direction)
             and self.field in (COMMON, OWN_FIELDS[document.info.checksum])
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar
 
 import msgspec
 
@@ -38,13 +38,21 @@ from fll_hbase.queries.reports.report_document import Document, Stamp
 from fll_hbase.queries.reports.verdicts import consumption_verdict, provenance_verdict
 from fll_hbase.queries.runs import ListedRun, listed_run, next_cursor
 from fll_hbase.queries.tables import CSV, TableShape
+from fll_hbase.runtime import deadline
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.query_parameters import ReachQuery
 from fll_hbase.store.results import FieldLineageResult, Reach
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 PART_HELP = "The part of the report that is returned as CSV"
+
+_SHARE = 0.4
+"""The share of the time left that reading one part of a report may take; the rest is for the later parts."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +108,8 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
             )
             for indirect in (True, False)
         )
-        reach, direct = map(store.reach, walks)
-        return ReachedFields(store, self.dataset_field, reach, direct, direction)
+        reach, direct = (_in_its_share(store.reach, walk) for walk in walks)
+        return _in_its_share(ReachedFields, store, self.dataset_field, reach, direct, direction)
 
 
 class ConsumptionAnswer(WindowBody, frozen=True, kw_only=True):
@@ -173,7 +181,7 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
             return Answer(body, window, retained_from_ms, cursor=next_cursor(page))
         reached = self.reached(store, window, Direction.FORWARD)
         retained_from_ms = store.retained_with_ms(reached.datasets, window, retained_from_ms)
-        readers = self.programs(store, window, Direction.FORWARD)
+        readers = _in_its_share(self.programs, store, window, Direction.FORWARD)
         subject = subject_field(store, self.dataset_field, reached.tags, reached.truncated_by)
         truncated_by = tuple(sorted(reached.truncated_by | {*readers.truncated_by}))
         derived = reached.listed(reached.reach.paths.keys() - {self.dataset_field})
@@ -202,7 +210,10 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
             return 0
         every_run = dataclasses.replace(window, failed=True)
         query = ReachQuery(self.dataset_field, every_run, Direction.FORWARD, causal=self.causal, counts=False)
-        with_failed = store.reach(query)
+        try:
+            with_failed = _in_its_share(store.reach, query)
+        except DeadlineExceeded:
+            return None
         if reach.truncated_by or with_failed.truncated_by:
             return None
         return len(with_failed.paths.keys() - reach.paths.keys())
@@ -277,11 +288,11 @@ class Provenance(FieldReport[ProvenanceAnswer]):
         """Return the report. Raises NotFound for a field that was never recorded."""
         field, window = self.dataset_field, self.window(now_ms)
         reached = self.reached(store, window, Direction.BACKWARD)
-        detailed = store.field_lineage(field, window)
-        simple = store.field_lineage(field, window, simple=True)
-        derivations = store.field_derivations(field, window)
-        writers = self.programs(store, window, Direction.BACKWARD)
-        history = store.history(field, window)
+        detailed = _in_its_share(store.field_lineage, field, window)
+        simple = _in_its_share(store.field_lineage, field, window, simple=True)
+        derivations = _in_its_share(store.field_derivations, field, window)
+        writers = _in_its_share(self.programs, store, window, Direction.BACKWARD)
+        history = _in_its_share(store.history, field, window)
         retained_from_ms = store.retained_with_ms(
             reached.datasets, window, store.retained_from_ms(self.dataset, window)
         )
@@ -325,6 +336,12 @@ class Provenance(FieldReport[ProvenanceAnswer]):
     def to_text(self, media_type: str, body: Any, window: Window | None, *, stamp: Stamp) -> str:
         """Return the report as a page to print, or the `part` of it as CSV."""
         return self.part_text(self.part, media_type, body, window or self.window(stamp.now_ms), stamp=stamp)
+
+
+def _in_its_share(read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Return what `read` returns for a part of a report within its share of the request's time."""
+    with deadline.shared(_SHARE):
+        return read(*args, **options)
 
 
 def _ultimate_sources(reach: Reach, upstream: set[DatasetField]) -> set[DatasetField]:
