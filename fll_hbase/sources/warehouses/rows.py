@@ -12,11 +12,10 @@ import msgspec
 
 from fll_hbase.model.dataset_spelling import path_name
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
+from fll_hbase.model.runs import RecordedRun, encode_details
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.native.document import read_head
-from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 
 DATASET_NAMESPACE = "datasetNamespace"
@@ -42,9 +41,10 @@ class RowDocument:
     namespace: str
     dataset_namespace: str
 
-    def check(self) -> None:
-        """Raise UnreadableDocument with all errors of all rows, if there are any."""
+    def parsed(self, runs: Iterable[RecordedRun | None]) -> ParsedRows:
+        """Return the runs without None, with the warnings. Raises UnreadableDocument with all errors."""
         self.top.validator.check()
+        return ParsedRows(tuple(filter(None, runs)), tuple(self.top.validator.warnings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +53,6 @@ class ParsedRows:
 
     runs: tuple[RecordedRun, ...]
     warnings: tuple[FieldError, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StatementFacts:
-    """Facts of the run of a statement; `program` is the name of its program, `type` its kind."""
-
-    run: str
-    start_ms: int
-    application: str
-    type: str
-    program: str
-    state: State = State.COMPLETE
-    user: str = ""
-    sql: str = ""
-    error: str = ""
-    parent: str = ""
 
 
 def read_rows(document: object, source: str, *, namespace: str | None, has_lower_names: bool) -> RowDocument:
@@ -100,9 +84,7 @@ def read_single_rows(
     Raises UnreadableDocument with every error of every row, and TooLarge.
     """
     rows = read_rows(document, source, namespace=namespace, has_lower_names=has_lower_names)
-    runs = [read_run(row, rows) for row in deadline.watched(rows.rows)]
-    rows.check()
-    return ParsedRows(tuple(filter(None, runs)), tuple(rows.top.validator.warnings))
+    return rows.parsed([read_run(row, rows) for row in deadline.watched(rows.rows)])
 
 
 def _lower_names(row: Part) -> Part:
@@ -182,7 +164,7 @@ def time_ms(row: Part, *names: str) -> int:
     elif isinstance(value, str):
         value = _ZONE.sub(lambda zone: f"{zone[1]}:{zone[2]}" if zone[1] else "Z", value)
     given = {} if value is None or value == "" else {name: value}
-    return read_time_ms(Part(row.validator, given, row.path), name)
+    return Part(row.validator, given, row.path).time_ms(name)
 
 
 def _number_to_text(number: float) -> str:
@@ -213,19 +195,6 @@ def program_name(verb: str, targets: Iterable[Dataset]) -> str:
     return name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
 
 
-def program_run(facts: StatementFacts, namespace: str) -> ProgramRun:
-    """Return the run of a statement in the namespace of its document."""
-    details = encode_details(
-        sql=facts.sql, error=facts.error[:ERROR_CHARACTERS_MAX], parent=facts.parent, user=facts.user
-    )
-    return ProgramRun(
-        namespace=namespace,
-        application=facts.application,
-        version="",
-        type=facts.type,
-        program=facts.program,
-        run=facts.run,
-        start_ms=facts.start_ms,
-        state=facts.state,
-        details=details,
-    )
+def statement_details(*, user: str, sql: str, error: str, parent: str = "") -> str:
+    """Return the details of a statement's run, with at most ERROR_CHARACTERS_MAX characters of its error."""
+    return encode_details(sql=sql, error=error[:ERROR_CHARACTERS_MAX], parent=parent, user=user)

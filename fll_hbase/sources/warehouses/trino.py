@@ -6,21 +6,20 @@ docs/record/trino.md describes the events and their mapping to runs.
 from __future__ import annotations
 
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.runs import RecordedRun, State
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.names.dataset_naming import name_in
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 from fll_hbase.sources.warehouses.rows import (
     ParsedRows,
     RowDocument,
-    StatementFacts,
     nested,
     nested_items,
     program_name,
-    program_run,
     read_single_rows,
     record,
     required_text,
+    statement_details,
     text,
     time_ms,
 )
@@ -48,7 +47,7 @@ def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
     if _IO not in row:
         row.error("missing: only events of Trino have it", _IO)
     metadata, context = record(row, "metadata"), record(row, "context")
-    run = required_text(metadata, "queryId", bytes_max=ID_BYTES_MAX)
+    run_id = required_text(metadata, "queryId", bytes_max=ID_BYTES_MAX)
     start_ms = time_ms(row, "executionStartTime", "createTime")
     kind = text(context, "queryType", bytes_max=ID_BYTES_MAX)
     verb = text(metadata, "updateType", bytes_max=ID_BYTES_MAX) or kind
@@ -58,18 +57,20 @@ def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
     if not (lineage.sources or lineage.targets):
         row.warning("reads and writes no table; no run is recorded")
         return None
-    facts = StatementFacts(
-        run=run,
-        start_ms=start_ms,
+    run = ProgramRun(
+        namespace=rows.namespace,
         application=text(context, "source", bytes_max=ID_BYTES_MAX) or SOURCE,
+        version="",
         type=kind or "QUERY",
         program=program_name(verb or "QUERY", lineage.targets),
+        run=run_id,
+        start_ms=start_ms,
         state=state,
-        user=text(context, "user", bytes_max=ID_BYTES_MAX),
-        sql=statement,
-        error=error,
+        details=statement_details(
+            user=text(context, "user", bytes_max=ID_BYTES_MAX), sql=statement, error=error
+        ),
     )
-    return RecordedRun(program_run(facts, rows.namespace), lineage.build(verb))
+    return RecordedRun(run, lineage.build(verb))
 
 
 def _read_state(row: Part, metadata: Part) -> tuple[State, str]:

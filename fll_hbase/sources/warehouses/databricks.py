@@ -6,18 +6,17 @@ docs/record/databricks.md describes the rows and their mapping to runs.
 from __future__ import annotations
 
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.runs import RecordedRun, State
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.runtime import deadline
 from fll_hbase.sources import sql
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 from fll_hbase.sources.warehouses.rows import (
     ParsedRows,
     RowDocument,
-    StatementFacts,
     path_dataset,
-    program_run,
     read_rows,
     required_text,
+    statement_details,
     text,
     time_ms,
 )
@@ -41,9 +40,7 @@ def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     for row in deadline.watched(rows.rows):
         run = required_text(row, *RUN_COLUMNS, bytes_max=ID_BYTES_MAX)
         groups.setdefault(run, _Run(run, rows)).add(row)
-    runs = tuple(group.recorded() for group in groups.values())
-    rows.check()
-    return ParsedRows(runs, tuple(rows.top.validator.warnings))
+    return rows.parsed([group.recorded() for group in groups.values()])
 
 
 class _Run:
@@ -62,10 +59,8 @@ class _Run:
         self._starts_ms.append(time_ms(row, "start_time", "event_time"))
         self._rows.append(row)
         source, target = self._dataset(row, "source"), self._dataset(row, "target")
-        source_column, target_column = (
-            self._column(row, "source", source),
-            self._column(row, "target", target),
-        )
+        source_column = self._column(row, "source", source)
+        target_column = self._column(row, "target", target)
         if source is None and target is None:
             row.error("has neither a source nor a target: a table's full name or a path")
         if source is not None:
@@ -84,19 +79,23 @@ class _Run:
         kind, entity, entity_id = map(self._name, ("statement_type", "entity_type", "entity_id"))
         state = _STATES.get(self._first("execution_status").upper(), State.COMPLETE)
         parent = self._name("entity_run_id")
-        facts = StatementFacts(
-            run=self._run,
-            start_ms=min(self._starts_ms),
+        run = ProgramRun(
+            namespace=self._document.namespace,
             application=SOURCE,
+            version="",
             type=entity or "QUERY",
             program=f"{entity} {entity_id}".strip() or "queries",
+            run=self._run,
+            start_ms=min(self._starts_ms),
             state=state,
-            user=self._name("executed_by", "created_by"),
-            sql=sql.without_literals(self._first("statement_text"), dialect="databricks"),
-            error=self._first("error_message") if state is not State.COMPLETE else "",
-            parent=parent if parent != self._run else "",
+            details=statement_details(
+                user=self._name("executed_by", "created_by"),
+                sql=sql.without_literals(self._first("statement_text"), dialect=SOURCE),
+                error=self._first("error_message") if state is not State.COMPLETE else "",
+                parent=parent if parent != self._run else "",
+            ),
         )
-        return RecordedRun(program_run(facts, self._document.namespace), self._lineage.build(kind))
+        return RecordedRun(run, self._lineage.build(kind))
 
     def _name(self, *names: str) -> str:
         """Return the first of these columns that a row has, in the order of the rows, or ""."""
