@@ -5,10 +5,13 @@ A path such as `operations.2` leads to an object or array in the document. The t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.deadline import ITEMS_PER_LOOK
 from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
@@ -24,6 +27,10 @@ LISTS_PER_LOOK = 8
 
 # An unknown member up to this length is compared with known ones, in time quadratic in its length.
 _MEMBER_MAX = 64
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ZONE_NAME = re.compile(r"\[[^\[\]]*\]$")
+_LEAP_SECOND = re.compile(r"(?<=T\d\d:\d\d):60(?=\D)")
 
 _NO_MEMBERS: dict[str, Any] = {}
 _TYPES = {bool: "a boolean", int: "a number", float: "a fraction", str: "a string", list: "an array"}
@@ -238,6 +245,29 @@ class Part:
             return value
         return 0
 
+    def time_ms(self, name: str) -> int:
+        """Return a required ISO 8601 time in ms since 1970, rounded down. The default zone is UTC.
+
+        Extensions of RFC 3339 and RFC 9557 are allowed: a lower-case `z`, a leap second, and a zone's name
+        after the offset, as printed by Java's ZonedDateTime. The result is 0, with an error, if the time is
+        missing, invalid or before 1970.
+        """
+        errors_before = self.validator.errors.count
+        given = self.required(name)
+        if self.validator.errors.count > errors_before:
+            return 0
+        try:
+            time = _parse_time(given)
+            elapsed = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+        except (ValueError, OverflowError):
+            self.error(f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z", name)
+            return 0
+        # Computed in integers: `timestamp() * 1000` is a float and can be one millisecond off.
+        time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
+        if not 0 <= time_ms < START_LIMIT_MS:
+            self.error(f"{given[:100]!r} is before 1970", name)
+        return max(time_ms, 0)
+
     def items(self, name: str, *, required: bool = False) -> Iterator[Part]:
         """Return the items of an array; a missing array has none, which is an error only if `required`."""
         value = self.members.get(name, [])
@@ -316,6 +346,20 @@ def readable(parts: Iterable[Part], read: Callable[[Part], _T | None]) -> Iterat
 def child_path(path: str, name: object) -> str:
     """Return the path of a member or item: `operations.2.inputs`."""
     return f"{path}.{name}" if path else str(name)
+
+
+def _parse_time(given: str) -> datetime:
+    """Parse an ISO 8601 time, maybe with a zone name or leap second. Raises ValueError or OverflowError."""
+    try:
+        return datetime.fromisoformat(given)
+    # Only rare forms of times reach this.
+    except ValueError:
+        offset_time = _ZONE_NAME.sub("", given).upper()
+        if offset_time != given or _LEAP_SECOND.search(given):
+            time, leaps = _LEAP_SECOND.subn(":59", offset_time)
+            # Like POSIX, count a leap second as the first second of the next minute.
+            return datetime.fromisoformat(time) + timedelta(seconds=leaps)
+        raise
 
 
 def _json_type(value: object) -> str:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from fll_hbase.model import lineage
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
-from fll_hbase.sources.cdap.dag import find_errors, stage_order
 from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
-from fll_hbase.sources.cdap.pipeline_config import read_pipeline
+from fll_hbase.sources.cdap.pipeline_config import find_errors, read_pipeline, stage_order
 from fll_hbase.sources.cdap.propagate import propagate
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
 from fll_hbase.sources.validation import Part

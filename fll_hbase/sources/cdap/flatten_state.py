@@ -11,8 +11,7 @@ from fll_hbase.model.operations import InputField, Operation, Read, Transform, W
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
-from fll_hbase.sources.cdap.dag import StageOrder
-from fll_hbase.sources.cdap.pipeline_config import Role, Stage
+from fll_hbase.sources.cdap.pipeline_config import Role, Stage, StageOrder
 from fll_hbase.sources.cdap.stage_operations import Kind
 
 Origins: TypeAlias = tuple[InputField, ...]

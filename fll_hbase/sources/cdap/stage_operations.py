@@ -12,7 +12,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
-from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.native.document import read_dataset, read_field, read_influence
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 RENAME, DELETE, KEEP = "rename", "delete", "keep"

@@ -12,7 +12,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub import schema_paths
-from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
+from fll_hbase.sources.datahub.aspect_operations import AspectLineage, Derivation, in_order, merge_entries
 from fll_hbase.sources.datahub.proposal import without_nulls
 from fll_hbase.sources.datahub.urns import read_dataset, read_dataset_member, read_field
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable

@@ -26,9 +26,8 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
 from fll_hbase.sources.datahub.aspect_counters import AspectCount, AspectOutcome
-from fll_hbase.sources.datahub.aspect_operations import build_operations
+from fll_hbase.sources.datahub.aspect_operations import AspectLineage, build_operations, respell
 from fll_hbase.sources.datahub.envelopes import READERS, MessageFormat
-from fll_hbase.sources.datahub.json_patch import apply_patch
 from fll_hbase.sources.datahub.lineage_aspects import (
     data_job_input_output,
     fine_grain_upstream_lineage,
@@ -36,8 +35,7 @@ from fll_hbase.sources.datahub.lineage_aspects import (
     process_instance_datasets,
     upstream_lineage,
 )
-from fll_hbase.sources.datahub.lineage_edges import AspectLineage, respell
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal, apply_patch
 from fll_hbase.sources.datahub.urns import NOWHERE, read_dataset
 from fll_hbase.sources.sql import FieldLookup
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator

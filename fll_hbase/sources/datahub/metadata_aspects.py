@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.datahub import schema_paths
-from fll_hbase.sources.datahub.lineage_edges import AspectLineage
+from fll_hbase.sources.datahub.aspect_operations import AspectLineage
 from fll_hbase.sources.datahub.proposal import without_nulls
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 

@@ -17,7 +17,6 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets
 from fll_hbase.sources.openlineage.event_datasets import DatasetCollector
-from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 KINDS = {kind.value for kind in EventType}
@@ -69,7 +68,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     validator = Validator()
     top = Part(validator, document).as_object()
     validator.check()
-    time_ms = read_time_ms(top, "eventTime")
+    time_ms = top.time_ms("eventTime")
     producer = top.text("producer")
     datasets = DatasetCollector(rules or NameRules(), producer=producer, namespace=_job_namespace(top))
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None

@@ -14,8 +14,7 @@ from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocum
 from fll_hbase.sources import derived_columns
 from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
-from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
-from fll_hbase.sources.native.shared_members import read_field
+from fll_hbase.sources.native.document import Reading, ReadOperations, read_field, read_head, read_run
 from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas

@@ -22,9 +22,8 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     as_indirect,
     merge_parts,
 )
-from fll_hbase.sources.sql.queries.file_functions import look_up
-from fll_hbase.sources.sql.queries.row_functions import CALLS, EXPLODE, makes_rows
 from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.queries.table_functions import CALLS, EXPLODE, look_up, makes_rows
 from fll_hbase.sources.sql.script.source_text import to_sql
 
 Operand: TypeAlias = tuple[exp.Expr, str]

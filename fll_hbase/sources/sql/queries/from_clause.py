@@ -26,15 +26,15 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     rows_of,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies
-from fll_hbase.sources.sql.queries.file_functions import named_table
-from fll_hbase.sources.sql.queries.row_functions import (
+from fll_hbase.sources.sql.queries.scope import Resolver, Scope
+from fll_hbase.sources.sql.queries.select_list import SelectList, expand_star
+from fll_hbase.sources.sql.queries.table_functions import (
     EXPLODE,
     ROW_GENERATORS,
     WITH_POSITION,
     makes_fixed_rows,
+    named_table,
 )
-from fll_hbase.sources.sql.queries.scope import Resolver, Scope
-from fll_hbase.sources.sql.queries.select_list import SelectList, expand_star
 from fll_hbase.sources.sql.script.script_state import ScriptState
 from fll_hbase.sources.sql.script.source_text import to_sql
 

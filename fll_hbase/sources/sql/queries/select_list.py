@@ -26,8 +26,8 @@ from fll_hbase.sources.sql.queries.expression_inputs import (
     star_of,
     struct_fields,
 )
-from fll_hbase.sources.sql.queries.row_functions import EXPLODE, WITH_POSITION
 from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.queries.table_functions import EXPLODE, WITH_POSITION
 from fll_hbase.sources.sql.script.source_text import to_sql
 
 _SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)

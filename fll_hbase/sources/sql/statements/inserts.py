@@ -1,9 +1,13 @@
-"""Statements that write the result of a query: INSERT, CREATE ... AS, SELECT ... INTO, COPY and LOAD."""
+"""Statements that write the result of a query: INSERT, CREATE ... AS, SELECT ... INTO, COPY and LOAD.
+
+A CREATE may declare columns that the table computes from its others: GENERATED ALWAYS AS (…), MATERIALIZED.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -13,19 +17,20 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
     UNKNOWN_COLUMNS,
+    ColumnProvenance,
     ColumnSet,
     NamedColumn,
     QueryResult,
     RowDependencies,
     TableSource,
     all_fields,
+    merge_columns,
 )
-from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs, field_column
 from fll_hbase.sources.sql.queries.query_results import statement_scope
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
-from fll_hbase.sources.sql.statements.computed_columns import declare_computed
 from fll_hbase.sources.sql.statements.returning import read_returning
 from fll_hbase.sources.sql.statements.variables import assign_result
 from fll_hbase.sources.sql.statements.write_target import (
@@ -356,3 +361,46 @@ def _is_temporary(node: exp.Expr) -> bool:
     if isinstance(table, exp.Table) and table.this and (table.name[:1] == "#" or temporary_mark(table.this)):
         return True
     return bool(properties and properties.find(exp.TemporaryProperty, exp.VolatileProperty))
+
+
+def declare_computed(resolver: Resolver, dataset: Dataset, columns: Iterable[exp.ColumnDef]) -> None:
+    """Make writes into a table also write columns that it computes, replacing any earlier declaration."""
+    expressions = {column.name: value for column in columns if (value := computed_value(column)) is not None}
+    script = resolver.script
+    script.computed.pop(dataset, None)
+    if expressions:
+        script.computed[dataset] = (frozenset(expressions), partial(_compute, resolver, expressions))
+
+
+def computed_value(column: exp.ColumnDef) -> exp.Expr | None:
+    """Return the expression that computes a column, or None for any other column."""
+    for constraint in column.args.get("constraints") or ():
+        kind = constraint.args.get("kind")
+        if isinstance(kind, exp.ComputedColumnConstraint):
+            return kind.this if isinstance(kind.this, exp.Expr) else None
+        # Some parsers return this for a column without a word such as STORED.
+        if isinstance(kind, exp.GeneratedAsIdentityColumnConstraint) and kind.expression:
+            return kind.expression if isinstance(kind.expression, exp.Expr) else None
+    return None
+
+
+def _compute(resolver: Resolver, expressions: dict[str, exp.Expr], write: TableWrite) -> list[NamedColumn]:
+    """Return the columns that a table computes for a write, if they use any of its columns."""
+    written: dict[str, ColumnProvenance] = {}
+    for name, column in write.fields or ():
+        written[name.lower()] = (
+            merge_columns([written[name.lower()], column]) if name.lower() in written else column
+        )
+    existing = resolver.script.tables.columns(write.target)
+    keeps_others = write.verb in ("UPDATE", "MERGE")
+    computed: list[NamedColumn] = []
+    for name, expression in expressions.items():
+        used = {part.name.lower() for part in expression.find_all(exp.Column)}
+        if name.lower() in written or not used & set(written):
+            continue
+        others = existing.lookup if keeps_others else lambda _: GENERATED
+        columns = ColumnSet(tuple(written.items()), others, is_complete=False)
+        inner = resolver.in_scope(Scope({}, sources=[TableSource((), columns)]))
+        written[name.lower()] = field_column(inner, expression)
+        computed.append((name, written[name.lower()]))
+    return computed
