@@ -74,8 +74,7 @@ class Validator:
     def leave_out(self, path: str, *, errors_before: int) -> bool:
         """Turn the errors after the first `errors_before` into warnings; return whether there are any.
 
-        These errors belong to the part of the document at `path`. The caller leaves that part out, so that a
-        broken part does not affect others.
+        The caller leaves out the part of the document at `path`, so that it does not affect others.
         """
         if self.errors.count == errors_before:
             return False
@@ -104,10 +103,7 @@ class Validator:
         return True
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
-        """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8, else `?` with an error.
-
-        `path` is the path of the value itself.
-        """
+        """Return a value at `path`, a string of 1 to `bytes_max` bytes in UTF-8, else `?` with an error."""
         # The fast path of nearly all names: ASCII characters are bytes, so encoding is not needed.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
@@ -130,9 +126,8 @@ class Validator:
 class Part:
     """A value of a document at a path, and methods to read its members, which only an object has.
 
-    Invalid data adds an error and returns a placeholder. The methods `text`, `optional_object` and
-    `optional_items` are tolerant: null counts as missing, and a value of the wrong type is left out with a
-    warning.
+    Invalid data adds an error and returns a placeholder. `text`, `optional_object` and `optional_items` are
+    tolerant: null counts as missing, and a value of the wrong type is left out with a warning.
     """
 
     __slots__ = ("members", "path", "validator", "value")
@@ -249,8 +244,7 @@ class Part:
         """Return a required ISO 8601 time in ms since 1970, rounded down. The default zone is UTC.
 
         Extensions of RFC 3339 and RFC 9557 are allowed: a lower-case `z`, a leap second, and a zone's name
-        after the offset, as printed by Java's ZonedDateTime. The result is 0, with an error, if the time is
-        missing, invalid or before 1970.
+        after the offset, as of Java's ZonedDateTime. A missing, invalid or earlier time is 0, with an error.
         """
         errors_before = self.validator.errors.count
         given = self.required(name)
@@ -328,10 +322,7 @@ class Part:
         return None if self.leave_out(errors_before=errors_before) else value
 
     def leave_out(self, *, errors_before: int) -> bool:
-        """Turn errors after the first `errors_before` into warnings and return whether there are any.
-
-        See `Validator.leave_out`.
-        """
+        """Turn errors after the first `errors_before` into warnings, as `Validator.leave_out` does."""
         return self.validator.leave_out(self.path, errors_before=errors_before)
 
 

@@ -1,8 +1,7 @@
 """Documents with a pipeline config: the run, and its stages flattened into operations.
 
-An operation is named `stage.operation`. A field that a stage does not touch needs no operation there. Where
-stages meet, a separate operation merges fields of the same name, except at a joiner, whose operations name
-the stages.
+An operation is named `stage.operation`. A field that a stage does not touch needs none there. Where stages
+meet, a separate operation merges fields of one name, except at a joiner, whose operations name the stages.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
     for stage in deadline.watched(state.order.stages):
         propagate(state, stage)
     validator.warnings.extend(state.warnings)
-    # Not lenient, since flattening adds implied READs and WRITEs and `find_errors` refuses a config without
-    # ends.
+    # Not lenient, since flattening implies READs and WRITEs, and `find_errors` refuses a config without ends.
     info = lineage.build_lineage(state.operations())
     return Reading(run, ReadOperations(info, ()), tuple(validator.warnings))
 

@@ -179,8 +179,7 @@ class FlattenState:
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
         """Merge the preceding flows into one: a copy if others need them and the stage changes its fields.
 
-        With `merge`, fields that come from several stages get merging operations (see MERGES_MAX). Raises
-        TooLarge.
+        With `merge`, fields from several stages get merging operations (see MERGES_MAX). Raises TooLarge.
         """
         if len(flows) > 1:
             self._count_copies(sum(map(len, flows.values())))

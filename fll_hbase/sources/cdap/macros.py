@@ -168,8 +168,7 @@ class MacroValues:
         try:
             schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
         except InvalidSchema as error:
-            # A schema that was too large uses up the allowance, so that only one stage can have such a
-            # schema.
+            # A schema that was too large uses up the allowance, so that only one stage can have one.
             self._spare_fields = 0 if isinstance(error, TooManyFields) else self._spare_fields
             return error
         used = max(0, len(schema.types) - len(text) // FIELD_CHARS_MIN)

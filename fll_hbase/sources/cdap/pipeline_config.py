@@ -230,8 +230,7 @@ def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
     """Yield an error for each part of the config that is not a valid pipeline.
 
     Errors are repeated names of stages, or of operations in a stage, connections from or to unknown stages,
-    and cycles. A pipeline needs a stage that reads and a stage that writes. A stage without connections is
-    valid.
+    cycles, and a pipeline without a stage that reads or one that writes. A stage needs no connections.
     """
     yield from _repeated_names(pipeline.stages, "a pipeline")
     for stage in pipeline.stages:

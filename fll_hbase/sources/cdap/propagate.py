@@ -32,8 +32,7 @@ def propagate(state: FlattenState, stage: Stage) -> None:
 class InputResolver:
     """Resolves names of fields that reach one stage: `field`, or `stage.field` if several stages lead to it.
 
-    A stage joins if its operations name preceding stages, whatever its type. `flow` changes as the stage is
-    propagated.
+    A stage joins if its operations name preceding stages, whatever its type. Propagating it changes `flow`.
     """
 
     def __init__(self, state: FlattenState, stage: Stage) -> None:
@@ -65,8 +64,7 @@ class InputResolver:
         """Return the origins of a field that an operation names, or () if it is unknown.
 
         The field may be dropped, or missing from the schema of a preceding stage. If it is unknown, READs
-        with unknown fields get it as an output. Without these, the only READ upstream of the stage is its
-        origin.
+        with unknown fields get it as an output. Without these, its origin is the only READ upstream.
         """
         flow, field_name = self._locate(name)
         if field_name not in flow.origins and field_name in flow.records:
@@ -92,8 +90,7 @@ class InputResolver:
     def _locate(self, name: str) -> tuple[FieldFlow, str]:
         """Return the flow in which to look up a name, and the field's name there.
 
-        In a join, a name that begins with a preceding stage belongs to that stage, whatever outputs have the
-        name.
+        In a join, a name that begins with a preceding stage belongs to it, whatever outputs have the name.
         """
         qualified = self._split_stage(name)
         if qualified is None or (name in self.flow.present and not self.joins):

@@ -185,7 +185,7 @@ def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | 
 
 
 def _replacement(old: str, new: str) -> Callable[[str], str]:
-    """Return a function that replaces `old` in names, only at the start after `^` or at the end before `$`.
+    """Return a function that replaces plain text in names, or at their start (`^`) or end (`$`) only.
 
     Raises NotImplied for other patterns.
     """

@@ -1,8 +1,7 @@
 """Lineage of an aspect: edges and field derivations, and the operations made from them.
 
-Operations are made deterministically: READs, a TRANSFORM per derived field, WRITEs. Their names contain
-datasets and fields, never positions in the aspect, and all lists are sorted. So equal lineage has equal
-checksums in every envelope and order.
+Names of operations (READs, a TRANSFORM per derived field, WRITEs) contain datasets and fields, never
+positions, and all lists are sorted. So equal lineage has equal checksums in every envelope and order.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ class AspectLineage:
     """The lineage of one aspect, independent of the order in its arrays.
 
     `fields` are fields read or written with unknown derivation. `constraints` are fields that decide which
-    rows every destination gets. `newest_ms` is the newest audit stamp in ms since 1970, or 0 if there is
-    none.
+    rows every destination gets. `newest_ms` is the newest audit stamp in ms since 1970, 0 without one.
     """
 
     sources: frozenset[Dataset]

@@ -161,8 +161,7 @@ def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
         urn = data.required("urn", bytes_max=NAME_BYTES_MAX)
         for item in data.items("aspects"):
             for kind, value in without_nulls(item).member_parts():
-                # Snapshots name a class, `com.linkedin.dataset.UpstreamLineage`, but proposals name the
-                # aspect.
+                # Snapshots name a class, as `com.linkedin.dataset.UpstreamLineage`; proposals the aspect.
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
                 yield Proposal(urn, aspect, UPSERT, value, data.path_of("urn"), observed_ms)

@@ -186,8 +186,7 @@ class _MessageCollector:
         details = runs.encode_details(
             aspect=proposal.aspect, confidence=confidences, queries=sorted(edges.queries)
         )
-        # The id covers urn, lineage and start, so a repeated proposal is a duplicate in any order of its
-        # parts.
+        # The id covers urn, lineage and start, so a proposal repeated in any order is a duplicate.
         data = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
         run = ProgramRun(
             namespace=program.namespace,

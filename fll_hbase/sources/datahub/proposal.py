@@ -1,8 +1,7 @@
 """Proposals, each of one aspect of one entity, and JSON patches: the edges that a patch adds, as an aspect.
 
-`/upstreams/<urn>` is the path of one edge, and `/upstreams` the path of all edges. A fine-grained entry has
-the path `/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. Removals are only
-counted.
+`/upstreams/<urn>` is the path of one edge, `/upstreams` of all edges, and a fine-grained entry has the path
+`/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. Removals are only counted.
 """
 
 from __future__ import annotations

@@ -58,9 +58,8 @@ def read(
     """Read the runs and metadata of dbt's artifacts.
 
     `namespace` comes from the URL. If it is None, the document must contain one. `columns` looks up fields of
-    a dataset in the store's catalogue. Runs start at `now_ms` if no time in the artifacts can be read. Raises
-    UnreadableDocument with every error, and the errors of `columns`. A model whose SQL cannot be parsed gets
-    a warning and unknown column lineage.
+    a dataset in the store's catalogue. Runs start at `now_ms` if the artifacts have no readable time. A model
+    whose SQL cannot be parsed gets a warning. Raises UnreadableDocument, and the errors of `columns`.
     """
     top, namespace = read_head(document, namespace, *MEMBERS)
     validator = top.validator

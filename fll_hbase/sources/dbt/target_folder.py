@@ -31,8 +31,7 @@ def read_target(
     """Read manifest.json and, if they exist, catalog.json and run_results.json into one document for `read`.
 
     The datasets are in `dataset_namespace`. Parts of the manifest that `read` ignores are left out. Raises
-    UnreadableDocument for a folder without a manifest or a file that is not JSON, and TooLarge for a file of
-    more than `bytes_max` bytes.
+    UnreadableDocument without a manifest or for a file that is not JSON, TooLarge beyond `bytes_max` bytes.
     """
     document = {
         member: _read_file(path / name, bytes_max)

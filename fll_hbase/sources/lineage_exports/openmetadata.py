@@ -54,8 +54,7 @@ class _Edge(NamedTuple):
 def read_lineage(raw: bytes, settings: ExportSettings) -> Iterator[bytes]:
     """Yield an event for each entity and pipeline among the edges, without edges of pipelines themselves.
 
-    Raises TooLarge, and UnreadableDocument with every error and every part that cannot be read, such as a
-    service without a namespace.
+    Raises TooLarge, and UnreadableDocument with every error, such as a service without a namespace.
     """
     validator = Validator()
     top = Part(validator, strict_json.parse(raw)).as_object()

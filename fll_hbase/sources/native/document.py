@@ -1,9 +1,8 @@
 """Native document: a run and its operations, in either of two forms, and members that other formats share.
 
-The REST contract defines the forms, and `/openapi.json` describes them. In the name-based form, inputs are
-field names, resolved in order. A field name refers to the latest earlier operation with an output of that
-name. A field is alive until an operation without outputs uses it. The fields alive at the end are written to
-the only destination.
+The REST contract defines the forms, and `/openapi.json` describes them. Inputs of the name-based form are
+names of fields, which refer to the latest earlier operation with such an output. A field is alive until an
+operation without outputs uses it. The fields alive at the end are written to the only destination.
 """
 
 from __future__ import annotations
@@ -406,8 +405,7 @@ def read_dataset(
 ) -> tuple[Dataset, str]:
     """Read the dataset in the member `name` and its description; `namespace` is its default namespace.
 
-    `also` lists further members that are allowed. A missing or invalid dataset adds an error and returns a
-    placeholder.
+    `also` lists further allowed members. A missing or invalid dataset is a placeholder, with an error.
     """
     part = holder.member(name)
     if name in holder:

@@ -47,8 +47,7 @@ class OutputLineage:
 def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage:
     """Read the lineage of one output. A field is left out if all its inputs lack a field or are unreadable.
 
-    Without a list of dataset inputs, inputs of DATASET_KINDS that two or more columns all share become the
-    dataset inputs.
+    Without a list of dataset inputs, they are the inputs of DATASET_KINDS that two or more columns all share.
     """
     validator = facet.validator
     columns: dict[str, set[InputColumn]] = {}
@@ -59,13 +58,11 @@ def read(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage
         if item.leave_out(errors_before=errors_before) or not item.is_object:
             continue
         inputs = set(_read_inputs(item, shape.field_inputs, source, _describe_field(item)))
-        # A field without inputs is generated. A field has unknown inputs if they name only datasets or cannot
-        # be read.
+        # A field without inputs is generated. Inputs that only name datasets, or are unreadable, are unknown.
         if inputs or item.get(shape.field_inputs) in (None, []):
             columns[name] = inputs
     dataset_inputs = {
-        # Always indirect, even if the agent types it DIRECT: an input of all rows is not the value of a
-        # field.
+        # Always indirect, even if the agent types it DIRECT: it is an input of rows, not of a value.
         _dataset_input(input_column)
         for input_column in _read_inputs(facet, shape.dataset_inputs, source, "")
     }

@@ -51,8 +51,7 @@ def parse(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # Python writes lone surrogates for file names that are not UTF-8. Only the part with them is
-        # unreadable.
+        # Python writes lone surrogates for file names that are not UTF-8: only their part is unreadable.
         if strict_json.has_surrogate_escape(raw):
             return strict_json.parse_with_halves(raw)
         raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error

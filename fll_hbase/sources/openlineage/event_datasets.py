@@ -390,10 +390,7 @@ def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
 
 
 def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColumn, ...]:
-    """Return each column of all lists once, with all its inputs, sorted.
-
-    A single tuple is returned unchanged.
-    """
+    """Return each column of all lists once, with all its inputs, sorted; return a single tuple unchanged."""
     lists = list(lists)
     if len(lists) == 1 and isinstance(lists[0], tuple):
         return lists[0]

@@ -231,8 +231,7 @@ def _only_query(script: Script) -> Statement:
 def _to_lineage(state: ScriptState) -> ReadOperations:
     """Return the operations of all writes of a script, with its warnings.
 
-    If there are no writes, raises UnreadableDocument with the errors of parts that were left out, or
-    InvalidLineage without such errors.
+    Without writes, raises UnreadableDocument with the errors of parts left out, else InvalidLineage.
     """
     operations = build_operations(state.writes, state.tables)
     if operations:

@@ -81,8 +81,7 @@ class Statement:
 class Procedure:
     """A procedure that the script creates: its statements, and its variables in lower case.
 
-    A block without a name runs where it is. `language` is the language of a body that is not SQL and is not
-    read.
+    A block without a name runs where it is. `language` is "" unless the body is not SQL and not read.
     """
 
     name: str
@@ -150,9 +149,8 @@ class Script:
 def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
-    An empty text has no statements. Raises UnreadableDocument with every error if all statements are broken.
-    Raises TooLarge instead if the text or one of them is too much for the parser. Also raises the errors of
-    `deadline.check`.
+    An empty text has no statements. Raises UnreadableDocument with every error if all statements are broken,
+    TooLarge if the text or one of them is too much for the parser, and the errors of `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")
@@ -266,10 +264,7 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
-        """Parse one part of a script; return None for an empty statement, and for a function, which is kept.
-
-        Raises the errors of `deadline.check`.
-        """
+        """Parse a part of a script; return None if it is empty or, added to `functions`, a function."""
         # Parsing takes most of the time for a long script.
         deadline.check()
         if isinstance(part, ProcedureTokens):

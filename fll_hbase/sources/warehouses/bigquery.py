@@ -1,7 +1,6 @@
 """Rows of BigQuery's `INFORMATION_SCHEMA.JOBS`: a run for each job, with the columns that its SQL gives.
 
-Columns come from the SQL of a job if it agrees with the tables of the job. docs/record/bigquery.md describes
-the rows and their mapping to runs.
+The SQL counts if it agrees with the job's tables. docs/record/bigquery.md describes how rows become runs.
 """
 
 from __future__ import annotations
@@ -182,7 +181,7 @@ def _read_lineage(
 
 
 def _read_query(query: str, tables: _JobTables, verb: str, columns: sql.FieldLookup) -> ReadOperations:
-    """Return the operations of a query; of one whose result is not kept, only its READs.
+    """Return the operations of a query; a query whose result is not kept has only READs.
 
     Raises InputError and TooLarge for SQL that cannot be read.
     """

@@ -59,8 +59,7 @@ def read_rows(document: object, source: str, *, namespace: str | None, has_lower
     """Read the rows in the member `source`; with `has_lower_names`, names of columns ignore case.
 
     `namespace` comes from the URL. If it is None, the document must contain one. Adds an error for each row
-    that is not an object, and for a document without rows. Raises UnreadableDocument for anything but an
-    object.
+    that is not an object, and if there are no rows. Raises UnreadableDocument for anything but an object.
     """
     top, namespace = read_head(document, namespace, source, "namespace", DATASET_NAMESPACE)
     dataset_namespace = top.optional(DATASET_NAMESPACE, bytes_max=ID_BYTES_MAX)
@@ -179,8 +178,7 @@ def _number_to_text(number: float) -> str:
 def path_dataset(path: str, namespace: str) -> Dataset:
     """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    Partitions at its end are removed. A path without a scheme, or whose namespace would be too long, is in
-    `namespace`, unchanged.
+    Partitions at its end are removed. A path without a short scheme is in `namespace`, unchanged.
     """
     dataset = Dataset(*path_name(path))
     is_uri = _SCHEME.match(path) and len(dataset.namespace.encode()) <= ID_BYTES_MAX

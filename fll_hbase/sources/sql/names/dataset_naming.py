@@ -23,9 +23,8 @@ from fll_hbase.sources.validation import ID_BYTES_MAX
 class DatasetNaming:
     """Naming of the tables of a script.
 
-    Without a `dialect`, names stay as written. `catalog` and `schema` complete names that lack them. With
-    `is_mapped`, names have the form that OpenLineage or DataHub use in the `namespace`. A table has an alias
-    in each of `alias_namespaces`.
+    Without a `dialect`, names stay as written. `catalog` and `schema` complete names. With `is_mapped`, they
+    are as in OpenLineage or DataHub in `namespace`. A table has an alias in each of `alias_namespaces`.
     """
 
     namespace: str

@@ -155,8 +155,7 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
 
     The result has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX.
     It is `unknown` if any of them is, has `parts` only if all have the same parts, and has no `origin`. A
-    single column is returned unchanged. Without any column, the result is a generated column. Raises
-    TooManyColumns.
+    single column is returned unchanged, and a generated column without any. Raises TooManyColumns.
     """
     alternatives = list(columns)
     if len(alternatives) == 1:

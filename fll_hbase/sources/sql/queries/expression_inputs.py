@@ -76,8 +76,7 @@ class ExpressionInputs:
     def to_column(self, text: str, fields: Mapping[str, ColumnProvenance] | None = None) -> ColumnProvenance:
         """Return the column that the expression computes, with `text` and its first STEPS_MAX steps.
 
-        An indirect input of the expression that does not belong to any of `fields` becomes an input of each
-        of them.
+        An indirect input that belongs to no field in `fields` becomes an input of each.
         """
         steps = tuple(self.steps.items())[:STEPS_MAX]
         direct, indirect = frozenset(self.direct), frozenset(self.indirect)

@@ -57,8 +57,7 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
     select_list = SelectList(resolver)
     aggregates = [(item.alias, select_list.resolve(item)) for item in node.args.get("using") or ()]
     if len(aggregates) > 1:
-        # Columns are named by the value and the aggregate's alias or text; a single aggregate adds only its
-        # alias.
+        # Names have the value and the aggregate's alias or text, of a single aggregate only its alias.
         aggregates = [(alias or column.text, column) for alias, column in aggregates]
     keys = [field.this if isinstance(field, exp.In) else field for field in fields]
     key_inputs = collect_inputs(resolver, [(key, "conditional") for key in keys]).indirect

@@ -87,8 +87,7 @@ class SelectList:
     def resolve(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
         """Return the provenance of one expression with its own text, and add its row dependencies.
 
-        `kind` is the list in the script that contains it: `SELECT`, `SET` or `VALUES`. A name that cannot be
-        resolved makes the column `unknown`.
+        `kind` is the list that contains it: `SELECT`, `SET` or `VALUES`. An unknown name makes it `unknown`.
         """
         value = node.unalias()
         column = self._plain_column(value)

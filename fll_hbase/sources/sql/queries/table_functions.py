@@ -1,7 +1,6 @@
 """Functions that return rows or name a table: generators, file readers, dictionaries and IDENTIFIER.
 
-Generators are in a FROM, or in a SELECT list for each row of a query. The others name a table or file by a
-constant.
+Generators are in a FROM, or in a SELECT list for each row. The others name a table or file by a constant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Statement splitter: from the tokens of a script to the tokens of its statements, procedures and calls.
 
-Control flow is skipped, so that the statements inside it are read as if all of them were executed. T-SQL
-statements need no `;`: they also end before the next first word.
+Control flow is skipped, so that the statements inside it are read as if all of them were executed. In T-SQL,
+statements also end without a `;` before the next first word.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ class StatementTokens:
 class ProcedureTokens:
     """A procedure: its lower-case name and variables, and its statements. Without a name it runs at once.
 
-    `text` is the body if it is a string, which is read after the parts. `language` is the language of the
-    body if that is not SQL.
+    `text` is a body that is a string, read after the parts. `language` is "" unless the body is not SQL.
     """
 
     name: str
@@ -485,8 +484,7 @@ def _is_start(tokens: Sequence[Token], number: int) -> bool:
     if word not in _STARTS or tokens[number - 1].token_type in _OPERATORS:
         return False
     if word == "WITH":
-        # WITH is a hint or an option such as `WITH SCHEMABINDING AS`, unless a common table expression
-        # follows.
+        # WITH is a hint or an option, as `WITH SCHEMABINDING AS`, unless a common table expression follows.
         query = tokens[number + 3 : number + 4]
         return word_at(tokens, number + 2) == "AS" and bool(query) and query[0].token_type is _T.L_PAREN
     return not (word == "FETCH" and word_at(tokens, number - 1) in ("ROW", "ROWS"))

@@ -104,8 +104,7 @@ def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
 def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
     """Return the table behind each query in a WITH, by lower-case name, or None for one of several tables.
 
-    In T-SQL, a change of such a query changes its table. The result is empty for other engines, which change
-    a table of the same name.
+    In T-SQL, a change of such a query changes its table. For other engines, the result is empty.
     """
     tables: dict[str, exp.Expr | None] = {}
     with_ = node.args.get("with_")
