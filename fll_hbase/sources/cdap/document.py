@@ -12,7 +12,7 @@ from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, Unre
 from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
 from fll_hbase.sources.cdap.pipeline_config import find_errors, read_pipeline, stage_order
-from fll_hbase.sources.cdap.propagate import propagate
+from fll_hbase.sources.cdap.propagate import StagePropagation
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
 from fll_hbase.sources.validation import Part
 
@@ -37,7 +37,7 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
         raise InvalidLineage(errors)
     state = FlattenState(stage_order(pipeline))
     for stage in deadline.watched(state.order.stages):
-        propagate(state, stage)
+        StagePropagation(state, stage).run()
     validator.warnings.extend(state.warnings)
     # Not lenient, since flattening implies READs and WRITEs, and `find_errors` refuses a config without ends.
     info = lineage.build_lineage(state.operations())

@@ -230,10 +230,7 @@ class FlattenState:
         return self._merged[names].copy()
 
     def _add_merges(self, names: tuple[str, ...], flow: FieldFlow) -> FieldFlow:
-        """Add operations for fields with several origins; return the changed flow.
-
-        Adds none once the run has MERGES_MAX operations of any kind.
-        """
+        """Add operations for fields with several origins, up to MERGES_MAX in the run; return the flow."""
         stages = ",".join(names)
         short = stages if len(stages) <= _STAGE_CHARS_MAX else f"{stages[:_STAGE_CHARS_MAX]}…"
         ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]

@@ -10,10 +10,15 @@ from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, InputError, TooLarge
-from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
+from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros
 from fll_hbase.sources.cdap.plugin_datasets import PluginProperties, PluginQuery
-from fll_hbase.sources.cdap.plugin_operations import PASSING_PLUGINS, PROPERTIES, implied_operations
-from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
+from fll_hbase.sources.cdap.plugin_operations import (
+    NOT_KNOWN,
+    PASSING_PLUGINS,
+    PROPERTIES,
+    NotImplied,
+    implied_operations,
+)
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageOperation, read_operations
 from fll_hbase.sources.native.document import read_dataset
@@ -75,7 +80,7 @@ def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
     """
     if not config.as_object().is_object:
         return Pipeline((), ())
-    reader = _ConfigReader(namespace, MacroValues(macros))
+    reader = _ConfigReader(namespace, macros)
     items = list(config.items("stages", required=True))
     stages = [reader.read_stage(item) for item in deadline.watched(items)]
     connections = tuple(readable(config.optional_items("connections"), _read_connection))
@@ -99,9 +104,9 @@ def _read_connection(part: Part) -> Connection:
 class _ConfigReader:
     """Reads the stages of one config."""
 
-    def __init__(self, namespace: str, values: MacroValues) -> None:
+    def __init__(self, namespace: str, macros: Macros) -> None:
         self._namespace = namespace
-        self._values = values
+        self._macros = macros
 
     def read_stage(self, part: Part) -> Stage:
         plugin = part.as_object().optional_object("plugin")
@@ -137,7 +142,7 @@ class _ConfigReader:
         """
         plugin_properties = PluginProperties(
             plugin.text("name"),
-            lambda key: self._values.text(properties.text(key)),
+            lambda key: self._macros.text(properties.text(key)),
             properties.text("connection"),
         )
         name = Part(Validator(), plugin_properties.dataset_name()).name(bytes_max=NAME_BYTES_MAX)
@@ -157,7 +162,7 @@ class _ConfigReader:
         texts: dict[str, str] = {}
         for key in PROPERTIES.get(name, ()):
             text = properties.text(key)
-            texts[key] = self._values.name(text, properties.member(key), bytes_max=TEXT_CHARS_MAX)
+            texts[key] = self._macros.name(text, properties.member(key), bytes_max=TEXT_CHARS_MAX)
             if text and not texts[key]:
                 return ()
         try:
@@ -171,7 +176,7 @@ class _ConfigReader:
         # These are fallbacks for the stage's own schema, so a malformed entry is skipped instead of refused.
         for stage in part.member("inputSchema").listed():
             if isinstance(stage.get("name"), str):
-                schema = self._values.schema(stage.member("schema"))
+                schema = self._macros.schema(stage.member("schema"))
                 if schema is not None:
                     yield stage.get("name"), schema
 
@@ -184,17 +189,17 @@ class _ConfigReader:
 
     def _read_named_dataset(self, part: Part, properties: Part, stage_name: str) -> tuple[Dataset, str]:
         """Return dataset and description by `endPoint`, else the plugin's `referenceName`, else the stage."""
-        values, end_point = self._values, part.member("endPoint")
+        macros, end_point = self._macros, part.member("endPoint")
         if end_point.is_object:
             dataset, description = read_dataset(part, "endPoint", self._namespace)
-            namespace = values.name(dataset.namespace, end_point.member("namespace"), bytes_max=ID_BYTES_MAX)
-            name = values.name(dataset.name, end_point.member("name"), bytes_max=NAME_BYTES_MAX)
+            namespace = macros.name(dataset.namespace, end_point.member("namespace"), bytes_max=ID_BYTES_MAX)
+            name = macros.name(dataset.name, end_point.member("name"), bytes_max=NAME_BYTES_MAX)
             return Dataset(namespace or self._namespace, name or stage_name), description
         if "endPoint" in part:
             name, holder = part.required("endPoint"), end_point
         else:
             name, holder = properties.optional("referenceName"), properties.member("referenceName")
-        name = values.name(name, holder, bytes_max=NAME_BYTES_MAX)
+        name = macros.name(name, holder, bytes_max=NAME_BYTES_MAX)
         return Dataset(self._namespace, name or stage_name), ""
 
     def _read_schema(self, part: Part, properties: Part) -> Schema | None:
@@ -203,7 +208,7 @@ class _ConfigReader:
         if isinstance(output.value, list):
             listed = next((item.get("schema") for item in output.listed() if item.is_object), None)
             output = Part(output.validator, listed, output.path)
-        schemas = map(self._values.schema, (output, properties.member("schema")))
+        schemas = map(self._macros.schema, (output, properties.member("schema")))
         return next((schema for schema in schemas if schema is not None), None)
 
 

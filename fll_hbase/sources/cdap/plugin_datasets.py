@@ -95,11 +95,9 @@ class PluginProperties:
             read = query.reads[0]
             columns = dict.fromkeys((*missing, *(Field(field.name) for field in read.outputs)))
             query = _read_query(text, dialect, namespace, {read.source.name: tuple(columns)})
-        return replace(query, reads=tuple(map(self._placed, query.reads)))
-
-    def _placed(self, read: Read) -> Read:
-        """Return the READ of a table under its full name."""
-        return replace(read, source=Dataset(read.source.namespace, self.in_place(read.source.name)))
+        sources = [Dataset(read.source.namespace, self.in_place(read.source.name)) for read in query.reads]
+        reads = (replace(read, source=source) for read, source in zip(query.reads, sources, strict=True))
+        return replace(query, reads=tuple(reads))
 
     def _server(self) -> str:
         """Return server and database of the connection, without credentials and options; "" if unknown."""

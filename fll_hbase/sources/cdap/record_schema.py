@@ -37,10 +37,7 @@ class TooManyFields(InvalidSchema):
 
 
 def parse_schema(text: str, *, spare_fields: int) -> Schema:
-    """Parse a schema's fields, at most `spare_fields` beyond the room in its text.
-
-    Raises InvalidSchema, and TooLarge as `strict_json.parse` does.
-    """
+    """Parse a schema with at most `spare_fields` beyond its text's room. Raises InvalidSchema, TooLarge."""
     try:
         record = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:
