@@ -188,10 +188,8 @@ class _Flow:
             self._write(derivation.downstreams[0], inputs)
             return
         name = self.names.assign(f"derive {_summarize(derivation.downstreams, self.dataset)}")
-        outputs = tuple(
-            Field(field_name)
-            for field_name in sorted({downstream.name for downstream in derivation.downstreams})
-        )
+        names = {downstream.name for downstream in derivation.downstreams}
+        outputs = tuple(map(Field, sorted(names)))
         self.transforms.append(Transform(name, derivation.operation, inputs, outputs))
         for downstream in derivation.downstreams:
             self._write(downstream, [InputField(name, downstream.name)])

@@ -59,10 +59,7 @@ def without_nulls(part: Part) -> Part:
 
 
 def apply_patch(part: Part) -> tuple[Part, int]:
-    """Apply a patch (a list, or an object's `patch`) to an empty aspect.
-
-    Returns the added edges as an aspect, and the number of requested removals.
-    """
+    """Return the edges that a patch (a list, or an object's `patch`) adds, and the number of removals."""
     if not isinstance(part.value, (dict, list)):
         part.error("must be a list of patch operations, or an object with a `patch`")
     aspect: dict[str, Any] = {}
@@ -102,10 +99,7 @@ def _operation(item: Part) -> _Operation:
 
 
 def _add_edges(aspect: dict[str, Any], operation: _Operation, item: Part) -> None:
-    """Append what an operation adds or replaces to the lists of `aspect`; replace `description`.
-
-    An operation is ignored if its path does not lead to a list of edges.
-    """
+    """Add what an operation adds to the lists of `aspect`, or replace `description`; ignore other paths."""
     steps, value = operation.steps, operation.value
     name, keys = steps[0] if steps else "", steps[1:]
     if steps == [DESCRIPTION]:
