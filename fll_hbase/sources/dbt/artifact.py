@@ -1,4 +1,4 @@
-"""Artifacts: the head that all have, the columns in the catalog, and the results of an invocation.
+"""Artifacts: the folder into which dbt writes them, their head, the catalog's columns, and results of nodes.
 
 A result has start, state, message and code of a node that one invocation of dbt built.
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.runs import State
+from fll_hbase.runtime.errors import FieldError, TooLarge, UnreadableDocument
+from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 _SCHEMA_VERSION = re.compile(r"/dbt/([a-z-]+)/v([0-9]{1,6})\.json")
@@ -27,6 +31,16 @@ _STATES = {
     "runtime error": State.FAIL,
 }
 """State by status. Nodes with any other status, such as `skipped`, built nothing."""
+
+FILE_BYTES_MAX = 512 * 2**20
+"""Size limit of one artifact; a manifest has about 20 kB per model."""
+
+_LEFT_OUT = ("macros", "docs", "parent_map", "child_map", "group_map", "disabled", "selectors", "groups")
+"""Members of a manifest without lineage, which make up most of its size in small projects."""
+
+_LEFT_OUT_OF_NODES = (
+    *("raw_code", "docs", "fqn", "refs", "sources", "metrics", "extra_ctes", "unrendered_config"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,11 @@ class Artifact:
 MANIFEST = ArtifactKind("manifest", "manifest", 9, 12)
 CATALOG = ArtifactKind("catalog", "catalog", 1, 1)
 RUN_RESULTS = ArtifactKind("runResults", "run-results", 4, 6)
+_FILES = {
+    "manifest.json": MANIFEST.member,
+    "catalog.json": CATALOG.member,
+    "run_results.json": RUN_RESULTS.member,
+}
 DATASET_NAMESPACE = "datasetNamespace"
 """The member with the namespace of datasets, which artifacts do not contain."""
 
@@ -188,3 +207,53 @@ def _start_ms(result: Part) -> int:
             if start_ms is not None:
                 starts[name] = start_ms
     return starts.get("execute") or starts.get("compile") or 0
+
+
+def read_target(
+    path: Path, *, dataset_namespace: str = "", bytes_max: int = FILE_BYTES_MAX
+) -> dict[str, Any]:
+    """Read manifest.json and, if they exist, catalog.json and run_results.json into one document for `read`.
+
+    The datasets are in `dataset_namespace`. Parts of the manifest that `read` ignores are left out. Raises
+    UnreadableDocument without a manifest or for a file that is not JSON, TooLarge beyond `bytes_max` bytes.
+    """
+    document = {
+        member: _read_file(path / name, bytes_max)
+        for name, member in _FILES.items()
+        # The manifest is required; opening a missing file raises the error that names it.
+        if member == MANIFEST.member or (path / name).is_file()
+    }
+    _prune(document[MANIFEST.member])
+    if dataset_namespace:
+        document[DATASET_NAMESPACE] = dataset_namespace
+    return document
+
+
+def _read_file(path: Path, bytes_max: int) -> Any:
+    """Parse a file of at most `bytes_max` bytes. Raises UnreadableDocument with its path, TooLarge."""
+    try:
+        with path.open("rb") as file:
+            # One more byte than allowed shows that a file is too large without reading all of it.
+            raw = file.read(bytes_max + 1)
+    except OSError as error:
+        detail = f"{error.strerror}: give the target folder of a dbt project, where dbt has written it"
+        raise UnreadableDocument([FieldError(str(path), detail)]) from error
+    if len(raw) > bytes_max:
+        raise TooLarge(f"{path} is larger than {bytes_max} bytes")
+    try:
+        return strict_json.parse_with_halves(raw)
+    except UnreadableDocument as error:
+        raise UnreadableDocument([FieldError(str(path), fault.detail) for fault in error.errors]) from error
+
+
+def _prune(manifest: Any) -> None:
+    """Remove members without lineage from a manifest and its nodes, in place; ignore other JSON."""
+    # The file may contain any JSON; `read` reports anything that is not a manifest.
+    if not isinstance(manifest, dict):
+        return
+    for member in _LEFT_OUT:
+        manifest.pop(member, None)
+    nodes = manifest.get("nodes")
+    for node in nodes.values() if isinstance(nodes, dict) else ():
+        for member in _LEFT_OUT_OF_NODES if isinstance(node, dict) else ():
+            node.pop(member, None)

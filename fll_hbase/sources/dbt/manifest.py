@@ -176,8 +176,9 @@ def _read_source(unique_id: str, part: Part) -> Node:
 
 def _dataset_name(part: Part, table: str) -> str:
     """Return the dataset's name for database, schema and table; `?` with an error if it is invalid."""
-    name = dataset_name(_identity(part, "database"), _identity(part, "schema"), table)
-    return part.validator.name(name, part.path, bytes_max=NAME_BYTES_MAX)
+    # As OpenLineage's dbt integration names a dataset.
+    names = (_identity(part, "database"), _identity(part, "schema"), table)
+    return part.validator.name(".".join(filter(None, names)), part.path, bytes_max=NAME_BYTES_MAX)
 
 
 def _identity(part: Part, name: str) -> str:
@@ -219,11 +220,6 @@ def _snapshot(config: Part) -> SnapshotConfig:
         hard_deletes=config.text("hard_deletes"),
         columns={name: names.text(name) or name for name in names.members},
     )
-
-
-def dataset_name(database: str, schema: str, table: str) -> str:
-    """Return the name that OpenLineage's dbt integration gives a dataset: non-empty parts joined by dots."""
-    return ".".join(part for part in (database, schema, table) if part)
 
 
 def unquote_relation(relation: str) -> str:

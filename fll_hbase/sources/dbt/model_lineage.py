@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from fll_hbase.model import lineage
@@ -120,17 +121,13 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """Read a model's SQL; add a snapshot's version columns, or a warning if these are unknown."""
-
-    def read(query: str) -> ReadOperations:
-        """Return the operations of a query that writes the node's dataset."""
-        return sql.read_query(
-            query,
-            dialect=project.dialect,
-            target=project.dataset(node),
-            verb=_verb(node),
-            tables=project.tables,
-        )
-
+    read = partial(
+        sql.read_query,
+        dialect=project.dialect,
+        target=project.dataset(node),
+        verb=_verb(node),
+        tables=project.tables,
+    )
     if node.snapshot is None:
         return read(code)
     try:
