@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime import deadline
@@ -175,7 +175,7 @@ class Part:
         """Add a warning about the value or its member `name`."""
         self.validator.warning(self.path_of(name) if name else self.path, detail)
 
-    def as_object(self) -> Part:
+    def as_object(self) -> Self:
         """Return this part; add an error unless its value is an object."""
         if not self.is_object:
             self.error(f"must be an object, is {_json_type(self.value)}")

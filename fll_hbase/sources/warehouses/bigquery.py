@@ -13,26 +13,15 @@ from dataclasses import dataclass, replace
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
 from fll_hbase.model.operations import Operation, Read, Write, dataset_of
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import InputError, InvalidLineage, TooLarge
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import ReadOperations
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
-from fll_hbase.sources.warehouses.rows import (
-    ParsedRows,
-    RowDocument,
-    nested_items,
-    program_name,
-    read_rows,
-    record,
-    required_text,
-    statement_details,
-    text,
-    time_ms,
-)
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase.sources.warehouses.rows import ParsedRows, Row, RowDocument, program_name, read_rows
 from fll_hbase.sources.warehouses.statement_lineage import StatementLineage
 
 SOURCE = "bigquery"
@@ -67,15 +56,15 @@ def read_document(document: object, *, namespace: str | None, columns: sql.Field
 class _Job:
     """The row of one job. Reading it adds errors."""
 
-    def __init__(self, row: Part, rows: RowDocument) -> None:
+    def __init__(self, row: Row, rows: RowDocument) -> None:
         self._row = row
-        self._namespace = rows.namespace
-        self._run = required_text(row, "job_id", bytes_max=ID_BYTES_MAX)
-        self._start_ms = time_ms(row, "start_time", "creation_time")
-        self._kind = text(row, "statement_type", "job_type", bytes_max=ID_BYTES_MAX)
-        self._user = text(row, "user_email", bytes_max=ID_BYTES_MAX)
-        self._parent = text(row, "parent_job_id", bytes_max=ID_BYTES_MAX)
-        self._query = text(row, "query")
+        self._document = rows
+        self._run = row.required_text("job_id", bytes_max=ID_BYTES_MAX)
+        self._start_ms = row.first_time_ms("start_time", "creation_time")
+        self._kind = row.first_text("statement_type", "job_type", bytes_max=ID_BYTES_MAX)
+        self._user = row.first_text("user_email", bytes_max=ID_BYTES_MAX)
+        self._parent = row.first_text("parent_job_id", bytes_max=ID_BYTES_MAX)
+        self._query = row.first_text("query")
         self._state, self._error = _read_state(row)
         self._tables = _read_tables(row, rows.dataset_namespace or NAMESPACE)
 
@@ -90,53 +79,49 @@ class _Job:
         if not info.operations:
             self._row.warning("reads and writes no table; no run is recorded")
             return None
-        run = ProgramRun(
-            namespace=self._namespace,
+        return self._document.recorded(
+            info,
             application=SOURCE,
-            version="",
-            type=self._kind or "QUERY",
+            kind=self._kind or "QUERY",
             program=program_name(self._kind or "QUERY", info.destinations),
             run=self._run,
             start_ms=self._start_ms,
             state=self._state,
-            details=statement_details(
-                user=self._user,
-                sql=sql.without_literals(self._query, dialect=SOURCE),
-                error=self._error,
-                parent=self._parent,
-            ),
+            user=self._user,
+            sql=sql.without_literals(self._query, dialect=SOURCE),
+            error=self._error,
+            parent=self._parent,
         )
-        return RecordedRun(run, info)
 
 
-def _read_state(row: Part) -> tuple[State, str]:
+def _read_state(row: Row) -> tuple[State, str]:
     """Return the state of a job and the error of one that failed, "" for others."""
-    error = record(row, "error_result")
-    reason = text(error, "reason", bytes_max=ID_BYTES_MAX)
-    message = text(error, "message")
+    error = row.record("error_result")
+    reason = error.first_text("reason", bytes_max=ID_BYTES_MAX)
+    message = error.first_text("message")
     if reason or message:
         state = State.ABORT if reason == _STOPPED else State.FAIL
         return state, ": ".join(filter(None, (reason, message)))
-    is_running = text(row, "state", bytes_max=ID_BYTES_MAX).upper() in _RUNNING
+    is_running = row.first_text("state", bytes_max=ID_BYTES_MAX).upper() in _RUNNING
     return State.RUNNING if is_running else State.COMPLETE, ""
 
 
-def _read_tables(row: Part, namespace: str) -> _JobTables:
+def _read_tables(row: Row, namespace: str) -> _JobTables:
     """Return the tables of a job, without an anonymous destination."""
-    referenced = [_read_table(item, namespace) for item in nested_items(row, "referenced_tables")]
-    target = record(row, "destination_table")
+    referenced = [_read_table(item, namespace) for item in row.nested_items("referenced_tables")]
+    target = row.record("destination_table")
     destination = None
     # Results of queries are in anonymous tables of hidden datasets, which are deleted after a day.
-    is_anonymous = text(target, "dataset_id").startswith("_") and text(target, "table_id").startswith("anon")
-    if target.members and not is_anonymous:
+    is_hidden = target.first_text("dataset_id").startswith("_")
+    if target.members and not (is_hidden and target.first_text("table_id").startswith("anon")):
         destination = _read_table(target, namespace)
-    project = text(row, "project_id", bytes_max=NAME_BYTES_MAX)
+    project = row.first_text("project_id", bytes_max=NAME_BYTES_MAX)
     return _JobTables(namespace, project, frozenset(referenced), destination)
 
 
-def _read_table(part: Part, namespace: str) -> Dataset:
+def _read_table(part: Row, namespace: str) -> Dataset:
     """Return a table as a dataset, without decorators of partitions and times; add errors."""
-    names = [required_text(part, name, bytes_max=NAME_BYTES_MAX) for name in _NAME]
+    names = [part.required_text(name, bytes_max=NAME_BYTES_MAX) for name in _NAME]
     table = names[2].partition("$")[0].partition("@")[0] or names[2]
     name = part.validator.name(".".join((*names[:2], table)), part.path, bytes_max=NAME_BYTES_MAX)
     return Dataset(namespace, name)
@@ -155,10 +140,7 @@ class _JobTables:
 def _read_lineage(
     query: str, tables: _JobTables, *, verb: str, columns: sql.FieldLookup
 ) -> tuple[FieldLineageInfo, tuple[str, ...]]:
-    """Return the lineage of a job, and warnings about its SQL, such as the reason for unknown columns.
-
-    Raises the errors of the lookup `columns`.
-    """
+    """Return the lineage of a job, and warnings about its SQL. Raises the errors of the lookup `columns`."""
     fault = ""
     if query:
         try:
@@ -181,10 +163,7 @@ def _read_lineage(
 
 
 def _read_query(query: str, tables: _JobTables, verb: str, columns: sql.FieldLookup) -> ReadOperations:
-    """Return the operations of a query; a query whose result is not kept has only READs.
-
-    Raises InputError and TooLarge for SQL that cannot be read.
-    """
+    """Return the operations of a query, only READs if its result is not kept. Raises InputError, TooLarge."""
     try:
         return sql.read_script(query, dialect=SOURCE, tables=_table_schemas(tables, columns))
     except InvalidLineage as error:
