@@ -20,12 +20,18 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources.sql.dialects import SUGGESTED, facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
-from fll_hbase.sources.sql.script.client_commands import without_client_commands
 from fll_hbase.sources.sql.script.complexity import find_excess
 from fll_hbase.sources.sql.script.double_quotes import QUOTED_NAMES, has_quoted_names
 from fll_hbase.sources.sql.script.known_words import with_known_words
 from fll_hbase.sources.sql.script.parser_steps import ParserSteps, ParserStepsExceeded
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
+from fll_hbase.sources.sql.script.script_text import (
+    UnclosedPart,
+    blank,
+    find_unclosed,
+    plain_starts,
+    without_client_commands,
+)
 from fll_hbase.sources.sql.script.source_text import SourceText
 from fll_hbase.sources.sql.script.statement_splitter import (
     FunctionTokens,
@@ -34,7 +40,6 @@ from fll_hbase.sources.sql.script.statement_splitter import (
     split_statements,
 )
 from fll_hbase.sources.sql.script.statement_tokens import assigned_names
-from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 REPLACEMENT = "\ufffd"
 """Replaces lone surrogates in a script, since UTF-8 cannot encode them."""
@@ -190,11 +195,6 @@ def without_literals(sql: str, *, dialect: str) -> str:
     return SourceText(text, tokens).full_text()
 
 
-def dialects_that_read(statement: str) -> list[str]:
-    """Return the first dialects in SUGGESTED, at most SUGGESTED_MAX, that read a text as one statement."""
-    return list(islice((name for name in SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
-
-
 def _reads(dialect: str, statement: str) -> bool:
     """Return whether a text is one statement in a dialect, but not a procedure, call or mere expression."""
     parser = _StatementParser(facts_of(dialect))
@@ -301,10 +301,7 @@ class _StatementParser:
         self.functions[part.name.rpartition(".")[2]] = Function(part.parameters, body)
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
-        """Parse the tokens of one statement; return BrokenStatement if it is invalid, None if it is empty.
-
-        There is at least one token; a lone `;` is empty.
-        """
+        """Parse the tokens, at least one, of a statement; return None for a lone `;`, which is empty."""
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
         if (broken := _broken_by_variable(tokens, sql)) is not None:
@@ -332,21 +329,18 @@ class _StatementParser:
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
         """Return a broken statement; the first one, if short, names the dialects in which it is valid."""
-        size = tokens[-1].end + 1 - tokens[0].start
-        if self.has_suggested or size > SUGGESTED_SIZE_MAX:
+        text = sql[tokens[0].start : tokens[-1].end + 1]
+        if self.has_suggested or len(text) > SUGGESTED_SIZE_MAX:
             return BrokenStatement(error)
         self.has_suggested = True
-        others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
+        others = list(islice((name for name in SUGGESTED if _reads(name, text)), SUGGESTED_MAX))
         if not others:
             return BrokenStatement(error)
         hint = f"read as {self._facts.name}, but valid in {', '.join(others)}: give `dialect`"
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
-        """Parse the tokens of one statement. Raises UnreadableDocument for errors, including the library's.
-
-        Also raises ParserStepsExceeded, and the errors of `deadline.check`.
-        """
+        """Parse a statement. Raises UnreadableDocument, ParserStepsExceeded, or as `deadline.check` does."""
         try:
             trees = self._parser.parse(tokens, sql)
         except (LineageError, ParserStepsExceeded):

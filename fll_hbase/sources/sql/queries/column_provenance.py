@@ -83,12 +83,9 @@ class ColumnSet:
 
     def __post_init__(self) -> None:
         """Index the columns by name, as written and in lower case; the first column of a name wins."""
-        by_name: dict[str, ColumnProvenance] = {}
-        for name, column in self.items:
-            by_name.setdefault(name, column)
+        backwards = self.items[::-1]
         # An exact spelling wins over a spelling that differs in case.
-        for name, column in self.items:
-            by_name.setdefault(name.lower(), column)
+        by_name = {name.lower(): column for name, column in backwards} | dict(backwards)
         object.__setattr__(self, "_by_name", by_name)
 
     @property

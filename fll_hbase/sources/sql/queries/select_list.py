@@ -201,16 +201,11 @@ class SelectList:
         `item` is the star with its qualifier. A table or struct with unknown columns adds a warning, and
         `columns` is then incomplete. Names in EXCEPT, REPLACE or RENAME that the star lacks are ignored.
         """
-        excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
-        without = {
-            (*_qualifier(node), node.name.lower())
-            for node in _argument_list(star, "except_")
-            if _qualifier(node)
-        }
+        without = {(*_qualifier(node), node.name.lower()) for node in _argument_list(star, "except_")}
         for name, column in self._star_columns(item, without):
-            if name.lower() not in excluded:
+            if (name.lower(),) not in without:
                 column = replaced.get(name.lower(), column.with_text(name) if column.origin else column)
                 yield names.get(name.lower(), name), column
 
@@ -250,12 +245,9 @@ class SelectList:
             self._is_ordered = self._is_ordered and columns.is_ordered
             if columns.fallback is not None:
                 self._fallbacks.append(columns.fallback)
-            dropped = {name for *suffix, name in without if expanded.name[-len(suffix) :] == tuple(suffix)}
-            yield from (
-                item
-                for item in columns.items
-                if item[0].lower() not in keys and item[0].lower() not in dropped
-            )
+            hidden = {name for *suffix, name in without if expanded.name[-len(suffix) :] == tuple(suffix)}
+            hidden |= keys.keys()
+            yield from (item for item in columns.items if item[0].lower() not in hidden)
 
     def _members(self, item: exp.Expr, path: list[str]) -> tuple[NamedColumn, ...]:
         """Return the fields of the struct before a star; warn if they are unknown."""

@@ -388,9 +388,8 @@ def _compute(resolver: Resolver, expressions: dict[str, exp.Expr], write: TableW
     """Return the columns that a table computes for a write, if they use any of its columns."""
     written: dict[str, ColumnProvenance] = {}
     for name, column in write.fields or ():
-        written[name.lower()] = (
-            merge_columns([written[name.lower()], column]) if name.lower() in written else column
-        )
+        earlier = written.get(name.lower())
+        written[name.lower()] = merge_columns([earlier, column]) if earlier else column
     existing = resolver.script.tables.columns(write.target)
     keeps_others = write.verb in ("UPDATE", "MERGE")
     computed: list[NamedColumn] = []
