@@ -107,12 +107,8 @@ def _edge(part: Part, nodes: Mapping[str, Any], settings: ExportSettings) -> _Ed
         elif parts[0] not in settings.services:
             part.error(f"service {parts[0]!r} has no namespace: give --service {parts[0]}=NAMESPACE", name)
     details = part.optional_object("lineageDetails") if "lineageDetails" in part else part
-    times = [
-        item.integer(name, below=TIME_LIMIT_MS)
-        for name in ("updatedAt", "createdAt")
-        for item in (details,)
-        if item.get(name) is not None
-    ]
+    stamps = [name for name in ("updatedAt", "createdAt") if details.get(name) is not None]
+    times = [details.integer(name, below=TIME_LIMIT_MS) for name in stamps]
     if not times and settings.default_ms is None:
         details.error("missing: record a file, whose time of modification is used instead", "updatedAt")
     pipeline = details.optional_object("pipeline")

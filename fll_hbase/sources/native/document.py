@@ -304,10 +304,7 @@ def _input(part: Part) -> InputField:
 
 
 def _read_name_based(top: Part, items: Iterable[Part], namespace: str) -> tuple[list[Operation], ErrorList]:
-    """Return operations with origins, including Reads and the Write, and errors for unresolved inputs.
-
-    Raises TooLarge for an operation that may read more than SOURCE_FIELDS_MAX fields.
-    """
+    """Return operations with origins, READs and the WRITE, and errors of inputs. Raises TooLarge."""
     target, description = read_dataset(top, "destination", namespace, also=("fields",))
     flow = _Flow()
     for item in items:
