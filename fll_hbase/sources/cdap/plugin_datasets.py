@@ -15,7 +15,7 @@ from fll_hbase.model.dataset_spelling import namespace_key
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Read, Transform, Write
 from fll_hbase.sources import sql
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 
 _SYSTEMS = ("BigQuery", "Spanner", "Bigtable", "Datastore", "PubSub", "Kafka", "Salesforce", "MongoDB")
 """Beginnings of the names of plugins whose location is not a URL."""

@@ -29,9 +29,9 @@ from fll_hbase.sources.dbt.artifact import (
 )
 from fll_hbase.sources.dbt.manifest import BUILT, Manifest, Node, read_manifest
 from fll_hbase.sources.dbt.model_lineage import Project, build_tables, node_operations
+from fll_hbase.sources.dialect_names import dialect_of
 from fll_hbase.sources.native.document import read_head
 from fll_hbase.sources.sql.dialects import STANDARD_SQL
-from fll_hbase.sources.sql.dialects.schemes import dialect_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator, child_path
 
 FIXED_NAMESPACES = {"bigquery": "bigquery"}

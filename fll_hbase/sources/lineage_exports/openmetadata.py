@@ -16,7 +16,7 @@ import msgspec
 
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.sql.dialects.schemes import scheme_of
+from fll_hbase.sources.dialect_names import scheme_of
 from fll_hbase.sources.sql.names.dataset_naming import name_in
 from fll_hbase.sources.validation import Part, Validator
 

@@ -21,9 +21,9 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Fiel
 from fll_hbase.model.operations import KINDS
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.runtime import deadline
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
 # Bounds the recursion over a client's schema; stated in docs/record/openlineage.md.

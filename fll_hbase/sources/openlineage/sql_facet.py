@@ -20,7 +20,7 @@ from fll_hbase.model.run_events import DERIVED, DatasetMention, InputColumn, Out
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import InvalidLineage, LineageError, TooLarge
 from fll_hbase.sources import sql
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 
 SQL_CHARACTERS_MAX = 100_000
 """Longest statement that is read; stated in docs/record/openlineage.md."""

@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from fll_hbase.model.dataset_spelling import file_alias
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 from fll_hbase.sources.sql.dialects import facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX
 
 
