@@ -225,7 +225,6 @@ class FlattenState:
         """Return a copy of the merged fields; stages with the same predecessors share the operations."""
         names = tuple(flows)
         if names not in self._merged:
-            # The operations are added once, for the first stage after these.
             self._merged[names] = self._add_merges(names, merge_flows(flows.values()))
         return self._merged[names].copy()
 

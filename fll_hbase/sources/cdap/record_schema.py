@@ -119,7 +119,6 @@ class _Expansion:
         path = f"{parent}/{name}" if parent else name
         if len(path.encode()) > NAME_BYTES_MAX:
             raise InvalidSchema(f"the name of a field is longer than {NAME_BYTES_MAX} bytes")
-        # A record inside itself is a plain field there.
         records = [record for record in self._records_of(member["type"]) if id(record) not in ancestors]
         for record in records:
             self.add_record(record, path, ancestors)

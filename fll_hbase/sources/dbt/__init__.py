@@ -1,7 +1,5 @@
 """From dbt artifacts to recorded runs: one for each model, seed and snapshot that dbt built."""
 
-from __future__ import annotations
-
 from fll_hbase.sources.dbt.artifact import read_target
 from fll_hbase.sources.dbt.document import ParsedArtifacts, read
 

@@ -143,7 +143,6 @@ def _read_node(unique_id: str, part: Part) -> Node | str:
         path=part.path,
         type=resource_type,
         name=name,
-        # Ephemeral models have no relation name.
         relation=unquote_relation(_identity(part, "relation_name")) or name,
         fields=_fields(part),
         description=part.text("description"),
@@ -210,7 +209,6 @@ def _fields(node: Part) -> tuple[Field, ...]:
 def _snapshot(config: Part) -> SnapshotConfig:
     """Return the configuration of a snapshot; a unique key may be one name or a list of names."""
     key = config.member("unique_key")
-    # The key is a string or, in later versions of dbt, a list of strings.
     keys = key.value if isinstance(key.value, list) else [key.value] if key.value else []
     names = config.optional_object("snapshot_meta_column_names")
     return SnapshotConfig(

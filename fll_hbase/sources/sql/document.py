@@ -89,7 +89,6 @@ def _read_script(
         faults = error.errors
     schema = _read_schema(top.member("schema", {}), is_refused=bool(validator.errors or faults))
     if validator.errors or script is None:
-        # Report all errors of a document together.
         raise UnreadableDocument(chain(validator.errors, faults))
     state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
@@ -219,13 +218,13 @@ def _only_query(script: Script) -> Statement:
     errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
     if errors:
         raise UnreadableDocument(errors)
-    statements = [item for item in script.statements if isinstance(item, Statement)]
-    if len(statements) != len(script.statements) or [
-        isinstance(statement.tree, exp.Query) for statement in statements
-    ] != [True]:
-        kinds = ", ".join(statement.tree.key.upper() for statement in statements[:5]) or "nothing"
-        raise UnreadableDocument([FieldError("sql", f"must be one query, is {kinds}")])
-    return statements[0]
+    match script.statements:
+        case (Statement(tree=exp.Query()) as query,):
+            return query
+    kinds = [item.tree.key.upper() for item in script.statements if isinstance(item, Statement)]
+    raise UnreadableDocument(
+        [FieldError("sql", f"must be one query, is {', '.join(kinds[:5]) or 'nothing'}")]
+    )
 
 
 def _to_lineage(state: ScriptState) -> ReadOperations:

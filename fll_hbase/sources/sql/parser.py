@@ -296,8 +296,7 @@ class _StatementParser:
         items = self.parse(part.text)[0] if _QUERY_START.match(part.text) else ()
         query = self._statement(part.tokens, sql) if part.tokens else items[0] if len(items) == 1 else None
         self.has_suggested = has_suggested
-        is_query = isinstance(query, Statement) and isinstance(query.tree, exp.Query)
-        body = query if is_query and isinstance(query, Statement) else None
+        body = query if isinstance(query, Statement) and isinstance(query.tree, exp.Query) else None
         self.functions[part.name.rpartition(".")[2]] = Function(part.parameters, body)
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:

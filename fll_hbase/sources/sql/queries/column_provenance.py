@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -45,6 +45,10 @@ class ColumnProvenance:
     def with_text(self, name: str) -> ColumnProvenance:
         """Return the column with `name` as its text, unless it already has a text."""
         return self if self.text else replace(self, text=name)
+
+    def with_indirect(self, fields: Set[IndirectInput]) -> ColumnProvenance:
+        """Return the column with further indirect inputs."""
+        return replace(self, indirect=self.indirect | fields)
 
 
 NamedColumn: TypeAlias = tuple[str, ColumnProvenance]

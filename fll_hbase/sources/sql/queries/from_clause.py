@@ -176,7 +176,7 @@ def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance
     """Return the value of a USING key: COALESCE of both sides for FULL, else right for RIGHT, else left."""
     if join_side == "FULL":
         both = merge_columns([left, right])
-        return replace(both, indirect=both.indirect | as_indirect(left, "conditional"))
+        return both.with_indirect(as_indirect(left, "conditional"))
     # The key of an outer join comes from the side that keeps all rows.
     return right if join_side == "RIGHT" else left
 
@@ -452,10 +452,7 @@ def _pivot_statement(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> 
         resolver.script.warn(UNLISTED)
     values = product(*([value.alias_or_name for value in field.expressions] for field in fields))
     pivoted = [
-        (
-            "_".join((*value, alias) if alias else value),
-            replace(column, indirect=column.indirect | key_inputs),
-        )
+        ("_".join((*value, alias) if alias else value), column.with_indirect(key_inputs))
         for value in counted(values if is_listed else ())
         for alias, column in counted(aggregates)
     ]
@@ -496,7 +493,7 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     labels = node.args.get("columns") or [value for field in fields for value in field.expressions]
     names = [label.alias_or_name for label in labels] if aggregates and is_listed else []
     pivoted = [
-        (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
+        (name, aggregate.with_indirect(keys.indirect))
         # The parser lists names value by value, with all aggregates of a value together.
         for number, name in enumerate(counted(names))
         for aggregate in (aggregates[number % len(aggregates)],)
@@ -508,9 +505,7 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     resolver.scope.add_dependencies(rows_of((column for _, column in grouping), "group_by"))
     if not is_listed:
         resolver.script.warn(UNLISTED)
-        pivoted_column = merge_columns(
-            replace(item, indirect=item.indirect | keys.indirect) for item in aggregates
-        )
+        pivoted_column = merge_columns(item.with_indirect(keys.indirect) for item in aggregates)
         return _with_unlisted(columns, grouping, pivoted_column)
     return replace(columns, items=(*grouping, *pivoted))
 

@@ -151,7 +151,6 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
     merged = 0
     for link in reversed(links):
         right = resolver.query(link.expression)
-        # A UNION by position without further clauses.
         is_plain = isinstance(link, exp.Union) and not any(map(link.args.get, _LINK_CLAUSES))
         if is_plain and _match_by_position(branches[0].columns, right.columns):
             branches.append(right)

@@ -6,7 +6,6 @@ A CREATE may declare columns that the table computes from its others: GENERATED 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
@@ -31,7 +30,6 @@ from fll_hbase.sources.sql.queries.query_results import statement_scope
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
-from fll_hbase.sources.sql.statements.returning import read_returning
 from fll_hbase.sources.sql.statements.variables import assign_result
 from fll_hbase.sources.sql.statements.write_target import (
     Target,
@@ -39,6 +37,7 @@ from fll_hbase.sources.sql.statements.write_target import (
     listed_values,
     map_to_target,
     mark_defaults,
+    read_returning,
     read_target,
 )
 
@@ -90,7 +89,7 @@ def _on_conflict(
     where = conflict.args.get("where")
     condition = collect_inputs(inner, [(where, "conditional")] if where is not None else [])
     updated = [
-        (name, replace(column, indirect=column.indirect | condition.indirect))
+        (name, column.with_indirect(condition.indirect))
         for name, column in assignments(inner, select_list, conflict.expressions, table.alias_or_name)
     ]
     return updated, select_list.dependencies | condition.dependencies
