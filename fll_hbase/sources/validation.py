@@ -271,13 +271,13 @@ class Part:
             self.error(f"must be an array, is {_json_type(value)}", name)
         return self.member(name).listed()
 
-    def listed(self) -> Iterator[Part]:
+    def listed(self) -> Iterator[Self]:
         """Return the items of the value if it is an array, else none, without an error."""
-        validator, prefix = self.validator, self.path and f"{self.path}."
+        item, validator, prefix = type(self), self.validator, self.path and f"{self.path}."
         for number, value in enumerate(self.value if isinstance(self.value, list) else ()):
             if not number % ITEMS_PER_LOOK:
                 validator.look(number)
-            yield Part(validator, value, f"{prefix}{number}")
+            yield item(validator, value, f"{prefix}{number}")
 
     def text(self, name: str) -> str:
         """Return a string; "" if it is missing, null, empty or, with a warning, invalid."""

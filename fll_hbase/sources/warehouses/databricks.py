@@ -23,8 +23,7 @@ _STATES = {"FINISHED": State.COMPLETE, "FAILED": State.FAIL, "CANCELED": State.A
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     """Read the runs of a document's rows, which may be in any order.
 
-    `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
-    with every error of every row, and TooLarge.
+    `namespace` is the URL's, or None for the document's. Raises UnreadableDocument with all errors, TooLarge.
     """
     rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=True)
     groups: dict[str, _Run] = {}

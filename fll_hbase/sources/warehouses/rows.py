@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -103,10 +103,6 @@ class Row(Part):
         if part.value is not None and not isinstance(part.value, list):
             part.error("must be an array of objects")
         return [item for item in part.listed() if item.as_object().is_object]
-
-    def listed(self) -> Iterator[Row]:
-        """Return the items of the value, as `Part.listed` does."""
-        return (Row(item.validator, item.value, item.path) for item in super().listed())
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|[^."]+')
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     """Read a run for each row of a document; a row without tables only adds a warning.
 
-    `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
-    with every error of every row, and TooLarge.
+    `namespace` is the URL's, or None for the document's. Raises UnreadableDocument with all errors, TooLarge.
     """
     rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=True)
     return rows.read_each(_read_run)

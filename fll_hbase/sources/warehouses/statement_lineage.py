@@ -78,11 +78,10 @@ class StatementLineage:
         names = UniqueNames()
         # Sorted, since names of operations are part of the checksum.
         origins = {dataset: names.assign(f"read {dataset.name}") for dataset in self.sources}
-        reads = [
+        operations: list[Operation] = [
             Read(name, "", dataset, "", tuple(map(Field, sorted(self._reads[dataset]))))
             for dataset, name in origins.items()
         ]
-        operations: list[Operation] = [*reads]
         unknown: dict[str, set[str] | None] = {}
         for target in self.targets:
             transforms = list(self._transforms(target, origins, names))
@@ -120,7 +119,7 @@ def _with_unknown_origins(
     reads = [operation for operation in operations if isinstance(operation, Read)]
     all_names = {read.name for read in reads}
     without_columns = {read.name for read in reads if not read.outputs}
-    writes = [operation for operation in operations if isinstance(operation, Write)]
+    writes = (operation for operation in operations if isinstance(operation, Write))
     implied = {write.name: without_columns if write.inputs else all_names for write in writes}
     if all(unknown[name] in (None, names) for name, names in implied.items()):
         return operations

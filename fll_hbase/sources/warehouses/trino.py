@@ -21,8 +21,7 @@ _CANCELED = "USER_CANCELED"
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     """Read a run for each query-completed event that has tables, and add a warning for any other event.
 
-    `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
-    with every error of every event, and TooLarge.
+    `namespace` is the URL's, or None for the document's. Raises UnreadableDocument with all errors, TooLarge.
     """
     rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=False)
     return rows.read_each(_read_run)

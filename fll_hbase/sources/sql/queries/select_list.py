@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -220,9 +220,7 @@ class SelectList:
         parts = value.walk(prune=lambda part: isinstance(part, exp.Query))
         return any(isinstance(part, exp.Columns) and not part.args.get("unpack") for part in parts)
 
-    def _star_columns(
-        self, item: exp.Expr, without: Collection[tuple[str, ...]] = ()
-    ) -> Iterator[NamedColumn]:
+    def _star_columns(self, item: exp.Expr, without: set[tuple[str, ...]]) -> Iterator[NamedColumn]:
         """Yield the columns of a star except `without`, each given by the end of a table's name and a column.
 
         Warns of an absent table or unknown columns, and marks this list as incomplete.

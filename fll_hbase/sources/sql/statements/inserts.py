@@ -145,28 +145,26 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 
 def create(resolver: Resolver, node: exp.Expr) -> None:
     """Read CREATE TABLE or VIEW from a query, as a clone, or with declared columns only; ignore others."""
-    kind = str(node.args.get("kind") or "").upper()
+    script, kind = resolver.script, str(node.args.get("kind") or "").upper()
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)
-    if is_temporary or (kind == "VIEW" and not resolver.script.database):
-        _add_unqualified(resolver.script, node.this)
+    if is_temporary or (kind == "VIEW" and not script.database):
+        _add_unqualified(script, node.this)
     written = node.find(exp.ToTableProperty)
     if written is not None:
         # A materialized view of ClickHouse is a trigger, whose rows go into the table after TO.
         node.this.replace(written.this)
         kind = "TABLE"
-    target = read_target(resolver.script, node.this)
-    is_temporary = is_temporary or resolver.script.tables.is_transient(target.dataset)
+    target = read_target(script, node.this)
+    is_temporary = is_temporary or script.tables.is_transient(target.dataset)
     query = node.args.get("expression") or (clone.this if (clone := node.args.get("clone")) else None)
     if query is None:
         _declare(resolver, node, target.dataset, is_temporary=is_temporary)
         return
-    resolver.script.computed.pop(target.dataset, None)
+    script.computed.pop(target.dataset, None)
     result = statement_scope(resolver, node).query(query)
-    _create(
-        resolver.script, f"CREATE {kind}", target, result, is_temporary=is_temporary, is_view=kind == "VIEW"
-    )
+    _create(script, f"CREATE {kind}", target, result, is_temporary=is_temporary, is_view=kind == "VIEW")
 
 
 def cache(resolver: Resolver, node: exp.Expr) -> None:
