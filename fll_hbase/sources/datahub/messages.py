@@ -51,8 +51,8 @@ class ParsedMessage:
     runs: tuple[RecordedRun | IncomingEvent, ...]
     schemas: tuple[DatasetMetadata, ...]
     counted: Counter[AspectCount]
-    warnings: tuple[FieldError, ...] = ()
-    refused: tuple[FieldError, ...] = ()
+    warnings: tuple[FieldError, ...]
+    refused: tuple[FieldError, ...]
 
 
 def read(

@@ -34,10 +34,10 @@ class ParsedEvent:
 
     event: IncomingEvent | None
     lineage: EventLineage
-    tags: tuple[DatasetMetadata, ...] = ()
-    warnings: tuple[FieldError, ...] = ()
-    statements: tuple[IncomingEvent, ...] = ()
-    later: tuple[DatasetMetadata, ...] = ()
+    tags: tuple[DatasetMetadata, ...]
+    warnings: tuple[FieldError, ...]
+    statements: tuple[IncomingEvent, ...]
+    later: tuple[DatasetMetadata, ...]
 
     @property
     def schemas(self) -> tuple[DatasetMetadata, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice, pairwise
 from typing import TypeAlias
@@ -92,7 +92,7 @@ class Procedure:
     name: str
     variables: frozenset[str]
     statements: tuple[ScriptItem, ...]
-    language: str = ""
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +145,10 @@ class Script:
     dialect: Dialect
     facts: DialectFacts
     statements: tuple[ScriptItem, ...]
-    variables: frozenset[str] = frozenset()
-    has_halves: bool = False
-    warnings: tuple[str, ...] = ()
-    functions: Mapping[str, Function] = field(default_factory=dict)
+    variables: frozenset[str]
+    has_halves: bool
+    warnings: tuple[str, ...]
+    functions: Mapping[str, Function]
 
 
 def parse_script(sql: str, dialect: str) -> Script:
@@ -174,8 +174,7 @@ def parse_script(sql: str, dialect: str) -> Script:
                 raise StatementTooLarge(f"sql: statement {number}, {item.error.detail}")
         raise UnreadableDocument(errors)
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
-    script = Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
-    return replace(script, functions=parser.functions)
+    return Script(parser.dialect, facts, statements, variables, has_halves, warnings, parser.functions)
 
 
 def without_literals(sql: str, *, dialect: str) -> str:

@@ -323,7 +323,7 @@ def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
     return exp.column(*names[::-1]) if is_of_table or (is_method and len(names) == 1) else None
 
 
-def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:
+def _element(resolver: Resolver, node: exp.Expr, member: str) -> ColumnProvenance | None:
     """Return the value of `name(i)` or `name(i).member` if `name` is a variable, else None."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if not name or name not in resolver.script.variables:

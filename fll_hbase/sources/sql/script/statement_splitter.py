@@ -87,7 +87,7 @@ class StatementTokens:
     """Tokens of one statement. `procedure` is the lower-case name in the script that it may call, or ""."""
 
     tokens: tuple[Token, ...]
-    procedure: str = ""
+    procedure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class FunctionTokens:
     name: str
     parameters: tuple[str, ...]
     tokens: tuple[Token, ...]
-    text: str = ""
+    text: str
 
 
 ScriptPart: TypeAlias = StatementTokens | ProcedureTokens | FunctionTokens | RowTokens
