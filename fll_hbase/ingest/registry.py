@@ -135,7 +135,7 @@ def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_databricks(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of Databricks' lineage tables as a run for each statement."""
-    from fll_hbase.sources import databricks
+    from fll_hbase.sources.warehouses import databricks
 
     document = strict_json.parse_with_halves(raw)
     return _row_runs(databricks.read_document(document, namespace=context.namespace))
@@ -143,7 +143,7 @@ def _read_databricks(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_snowflake(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of Snowflake's access history as a run for each query."""
-    from fll_hbase.sources import snowflake
+    from fll_hbase.sources.warehouses import snowflake
 
     document = strict_json.parse_with_halves(raw)
     return _row_runs(snowflake.read_document(document, namespace=context.namespace))
@@ -151,7 +151,7 @@ def _read_snowflake(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read query-completed events of Trino as a run for each query."""
-    from fll_hbase.sources import trino
+    from fll_hbase.sources.warehouses import trino
 
     document = strict_json.parse_with_halves(raw)
     return _row_runs(trino.read_document(document, namespace=context.namespace))
@@ -159,7 +159,7 @@ def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_bigquery(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of BigQuery's JOBS as a run for each job."""
-    from fll_hbase.sources import bigquery
+    from fll_hbase.sources.warehouses import bigquery
 
     document = strict_json.parse_with_halves(raw)
     return _row_runs(bigquery.read_document(document, namespace=context.namespace, columns=context.columns))
@@ -237,8 +237,9 @@ FORMATS = (
 
 def import_sources() -> None:
     """Import the readers of all formats, so that no request of a server has to wait for them."""
-    from fll_hbase.sources import bigquery, cdap, databricks, datahub, dbt, snowflake, sql, trino  # noqa: F401
+    from fll_hbase.sources import cdap, datahub, dbt, sql  # noqa: F401
     from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
+    from fll_hbase.sources.warehouses import bigquery, databricks, snowflake, trino  # noqa: F401
 
 
 def format_named(name: str) -> DocumentFormat:

@@ -32,8 +32,7 @@ class TooManyColumns(TooLarge):
 class Part:
     """Columns that a part of a document has derived so far, and columns that remain after its end.
 
-    `view_columns` are columns that later parts read, as from views. `retained` are columns of writes, which
-    have a separate bound.
+    `view_columns` are read by later parts, as from views. `retained`, of writes, have a separate bound.
     """
 
     def __init__(self, count: int) -> None:
@@ -64,11 +63,9 @@ _current: ContextVar[Part | None] = ContextVar("derived_columns", default=None)
 
 @contextmanager
 def part() -> Iterator[Part]:
-    """Return a context that counts columns while a document or a part of it is read.
+    """Return a context that counts columns while a document or a part of it is read. Raises TooManyColumns.
 
     Columns that remain at the end count for the outer part.
-
-    Raises TooManyColumns.
     """
     outer = _current.get()
     inner = Part(outer.count if outer else 0)

@@ -22,10 +22,7 @@ class NameRules:
     namespaces: Rules = ()
 
     def apply(self, name: str) -> str:
-        """Return the name with every match of the first matching rule replaced; skip later rules.
-
-        Returns the name itself if no rule matches or the result would be empty.
-        """
+        """Return the name with each match of the first matching rule replaced, unless nothing is left."""
         return _apply(self.rules, name)
 
     def apply_to_namespace(self, namespace: str) -> str:

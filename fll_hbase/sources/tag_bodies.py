@@ -15,10 +15,7 @@ _FLOW_MEMBERS = ("into", "onlyInto", "influence", "unlessMasked")
 
 
 def read_note(raw: bytes) -> tuple[TagNote, tuple[FieldError, ...]]:
-    """Return the note in the body of a tag, and a warning for each unknown member.
-
-    Raises UnreadableDocument with every error.
-    """
+    """Return the note in the body of a tag, and warnings of unknown members. Raises UnreadableDocument."""
     body = Part(Validator(), strict_json.parse(raw)).with_members("by", "description")
     note = TagNote(
         by=body.optional("by", bytes_max=ID_BYTES_MAX),

@@ -5,10 +5,13 @@ A path such as `operations.2` leads to an object or array in the document. The t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.deadline import ITEMS_PER_LOOK
 from fll_hbase.runtime.errors import ErrorList, FieldError, UnreadableDocument
@@ -24,6 +27,10 @@ LISTS_PER_LOOK = 8
 
 # An unknown member up to this length is compared with known ones, in time quadratic in its length.
 _MEMBER_MAX = 64
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ZONE_NAME = re.compile(r"\[[^\[\]]*\]$")
+_LEAP_SECOND = re.compile(r"(?<=T\d\d:\d\d):60(?=\D)")
 
 _NO_MEMBERS: dict[str, Any] = {}
 _TYPES = {bool: "a boolean", int: "a number", float: "a fraction", str: "a string", list: "an array"}
@@ -67,8 +74,7 @@ class Validator:
     def leave_out(self, path: str, *, errors_before: int) -> bool:
         """Turn the errors after the first `errors_before` into warnings; return whether there are any.
 
-        These errors belong to the part of the document at `path`. The caller leaves that part out, so that a
-        broken part does not affect others.
+        The caller leaves out the part of the document at `path`, so that it does not affect others.
         """
         if self.errors.count == errors_before:
             return False
@@ -97,10 +103,7 @@ class Validator:
         return True
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
-        """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8, else `?` with an error.
-
-        `path` is the path of the value itself.
-        """
+        """Return a value at `path`, a string of 1 to `bytes_max` bytes in UTF-8, else `?` with an error."""
         # The fast path of nearly all names: ASCII characters are bytes, so encoding is not needed.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
@@ -123,9 +126,8 @@ class Validator:
 class Part:
     """A value of a document at a path, and methods to read its members, which only an object has.
 
-    Invalid data adds an error and returns a placeholder. The methods `text`, `optional_object` and
-    `optional_items` are tolerant: null counts as missing, and a value of the wrong type is left out with a
-    warning.
+    Invalid data adds an error and returns a placeholder. `text`, `optional_object` and `optional_items` are
+    tolerant: null counts as missing, and a value of the wrong type is left out with a warning.
     """
 
     __slots__ = ("members", "path", "validator", "value")
@@ -173,7 +175,7 @@ class Part:
         """Add a warning about the value or its member `name`."""
         self.validator.warning(self.path_of(name) if name else self.path, detail)
 
-    def as_object(self) -> Part:
+    def as_object(self) -> Self:
         """Return this part; add an error unless its value is an object."""
         if not self.is_object:
             self.error(f"must be an object, is {_json_type(self.value)}")
@@ -238,6 +240,28 @@ class Part:
             return value
         return 0
 
+    def time_ms(self, name: str) -> int:
+        """Return a required ISO 8601 time in ms since 1970, rounded down. The default zone is UTC.
+
+        Extensions of RFC 3339 and RFC 9557 are allowed: a lower-case `z`, a leap second, and a zone's name
+        after the offset, as of Java's ZonedDateTime. A missing, invalid or earlier time is 0, with an error.
+        """
+        errors_before = self.validator.errors.count
+        given = self.required(name)
+        if self.validator.errors.count > errors_before:
+            return 0
+        try:
+            time = _parse_time(given)
+            elapsed = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+        except (ValueError, OverflowError):
+            self.error(f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z", name)
+            return 0
+        # Computed in integers: `timestamp() * 1000` is a float and can be one millisecond off.
+        time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
+        if not 0 <= time_ms < START_LIMIT_MS:
+            self.error(f"{given[:100]!r} is before 1970", name)
+        return max(time_ms, 0)
+
     def items(self, name: str, *, required: bool = False) -> Iterator[Part]:
         """Return the items of an array; a missing array has none, which is an error only if `required`."""
         value = self.members.get(name, [])
@@ -247,13 +271,13 @@ class Part:
             self.error(f"must be an array, is {_json_type(value)}", name)
         return self.member(name).listed()
 
-    def listed(self) -> Iterator[Part]:
+    def listed(self) -> Iterator[Self]:
         """Return the items of the value if it is an array, else none, without an error."""
-        validator, prefix = self.validator, self.path and f"{self.path}."
+        item, validator, prefix = type(self), self.validator, self.path and f"{self.path}."
         for number, value in enumerate(self.value if isinstance(self.value, list) else ()):
             if not number % ITEMS_PER_LOOK:
                 validator.look(number)
-            yield Part(validator, value, f"{prefix}{number}")
+            yield item(validator, value, f"{prefix}{number}")
 
     def text(self, name: str) -> str:
         """Return a string; "" if it is missing, null, empty or, with a warning, invalid."""
@@ -298,10 +322,7 @@ class Part:
         return None if self.leave_out(errors_before=errors_before) else value
 
     def leave_out(self, *, errors_before: int) -> bool:
-        """Turn errors after the first `errors_before` into warnings and return whether there are any.
-
-        See `Validator.leave_out`.
-        """
+        """Turn errors after the first `errors_before` into warnings, as `Validator.leave_out` does."""
         return self.validator.leave_out(self.path, errors_before=errors_before)
 
 
@@ -316,6 +337,20 @@ def readable(parts: Iterable[Part], read: Callable[[Part], _T | None]) -> Iterat
 def child_path(path: str, name: object) -> str:
     """Return the path of a member or item: `operations.2.inputs`."""
     return f"{path}.{name}" if path else str(name)
+
+
+def _parse_time(given: str) -> datetime:
+    """Parse an ISO 8601 time, maybe with a zone name or leap second. Raises ValueError or OverflowError."""
+    try:
+        return datetime.fromisoformat(given)
+    # Only rare forms of times reach this.
+    except ValueError:
+        offset_time = _ZONE_NAME.sub("", given).upper()
+        if offset_time != given or _LEAP_SECOND.search(given):
+            time, leaps = _LEAP_SECOND.subn(":59", offset_time)
+            # Like POSIX, count a leap second as the first second of the next minute.
+            return datetime.fromisoformat(time) + timedelta(seconds=leaps)
+        raise
 
 
 def _json_type(value: object) -> str:

@@ -10,7 +10,7 @@ import pytest
 from fll_hbase.runtime.errors import ERRORS_LISTED_MAX
 from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, ArtifactKind
 from fll_hbase.sources.dbt.document import FIXED_NAMESPACES, MEMBERS
-from fll_hbase.sources.sql.dialects.schemes import ENGINES
+from fll_hbase.sources.dialect_names import ENGINES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "record" / "dbt.md").read_text(encoding="utf-8")
 

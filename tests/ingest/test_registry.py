@@ -18,7 +18,7 @@ from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResul
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import FORMATS, DocumentFormat, DocumentHead, ReadContext, detect, format_named
 from fll_hbase.runtime.errors import InputError, LineageError
-from fll_hbase.sources.databricks.document import RUN_COLUMNS
+from fll_hbase.sources.warehouses.databricks import RUN_COLUMNS
 from fll_hbase.store.lineage_store import LineageStore
 from tests.support.format_documents import DOCUMENTS, dataset_event, encode, lineage
 

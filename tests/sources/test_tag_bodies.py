@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fll_hbase.model.datasets import Dataset, DeclaredTag
-from fll_hbase.sources.datahub import metadata_aspects
+from fll_hbase.sources.datahub import aspects
 from fll_hbase.sources.openlineage import event
 from fll_hbase.sources.validation import Part, Validator
 
@@ -61,17 +61,15 @@ def tagged(*names: Any) -> dict[str, Any]:
 def test_tags_of_datahub_schemas() -> None:
     validator = Validator()
     schema = {"fields": [{"fieldPath": "email", "globalTags": tagged("urn:li:tag:PII", "urn:li:tag:PII")}]}
-    assert metadata_aspects.schema(Part(validator, schema), PEOPLE).tags == (
-        DeclaredTag("email", "PII", "DataHub"),
-    )
+    assert aspects.schema(Part(validator, schema), PEOPLE).tags == (DeclaredTag("email", "PII", "DataHub"),)
     edited = {"editableSchemaFieldInfo": [{"fieldPath": "age", "globalTags": tagged("urn:li:tag:a b")}]}
-    assert metadata_aspects.edited_schema(Part(validator, edited), PEOPLE).tags == (
+    assert aspects.edited_schema(Part(validator, edited), PEOPLE).tags == (
         DeclaredTag("age", "a b", "DataHub"),
     )
     assert not validator.errors
     assert not validator.warnings
     broken = {"fields": [{"fieldPath": "email", "globalTags": tagged(7, "urn:li:tag:")}]}
-    metadata_aspects.schema(Part(validator, broken), PEOPLE)
+    aspects.schema(Part(validator, broken), PEOPLE)
     assert [warning.path for warning in validator.warnings] == [
         "fields.0.globalTags.tags.0.tag",
         "fields.0.globalTags.tags.1.tag",

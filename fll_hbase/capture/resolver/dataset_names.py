@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fll_hbase.model.dataset_spelling import path_name
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433, "oracle": 1521}
 _DERBY_ELSEWHERE = ("memory:", "classpath:", "jar:")
@@ -111,10 +112,6 @@ def jdbc_table(row: dict[str, Any], parts: Sequence[str], *, written: str) -> Da
 
 def jdbc_dialect(row: dict[str, Any]) -> str | None:
     """Return the dialect of the database in a row of the kind `jdbc`, or None if it has none."""
-    # Imported here, because importing the parser takes longer than all of capture, and few jobs use
-    # databases.
-    from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
-
     return dialect_of(scheme_of(str(row.get("url") or "")))
 
 

@@ -1,8 +1,7 @@
 """Documents with a pipeline config: the run, and its stages flattened into operations.
 
-An operation is named `stage.operation`. A field that a stage does not touch needs no operation there. Where
-stages meet, a separate operation merges fields of the same name, except at a joiner, whose operations name
-the stages.
+An operation is named `stage.operation`. A field that a stage does not touch needs none there. Where stages
+meet, a separate operation merges fields of one name, except at a joiner, whose operations name the stages.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ from __future__ import annotations
 from fll_hbase.model import lineage
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
-from fll_hbase.sources.cdap.dag import find_errors, stage_order
 from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
-from fll_hbase.sources.cdap.pipeline_config import read_pipeline
-from fll_hbase.sources.cdap.propagate import propagate
+from fll_hbase.sources.cdap.pipeline_config import find_errors, read_pipeline, stage_order
+from fll_hbase.sources.cdap.propagate import StagePropagation
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
 from fll_hbase.sources.validation import Part
 
@@ -39,10 +37,9 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
         raise InvalidLineage(errors)
     state = FlattenState(stage_order(pipeline))
     for stage in deadline.watched(state.order.stages):
-        propagate(state, stage)
+        StagePropagation(state, stage).run()
     validator.warnings.extend(state.warnings)
-    # Not lenient, since flattening adds implied READs and WRITEs and `find_errors` refuses a config without
-    # ends.
+    # Not lenient, since flattening implies READs and WRITEs, and `find_errors` refuses a config without ends.
     info = lineage.build_lineage(state.operations())
     return Reading(run, ReadOperations(info, ()), tuple(validator.warnings))
 

@@ -11,8 +11,7 @@ from fll_hbase.model.operations import InputField, Operation, Read, Transform, W
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
-from fll_hbase.sources.cdap.dag import StageOrder
-from fll_hbase.sources.cdap.pipeline_config import Role, Stage
+from fll_hbase.sources.cdap.pipeline_config import Role, Stage, StageOrder
 from fll_hbase.sources.cdap.stage_operations import Kind
 
 Origins: TypeAlias = tuple[InputField, ...]
@@ -180,8 +179,7 @@ class FlattenState:
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
         """Merge the preceding flows into one: a copy if others need them and the stage changes its fields.
 
-        With `merge`, fields that come from several stages get merging operations (see MERGES_MAX). Raises
-        TooLarge.
+        With `merge`, fields from several stages get merging operations (see MERGES_MAX). Raises TooLarge.
         """
         if len(flows) > 1:
             self._count_copies(sum(map(len, flows.values())))
@@ -227,15 +225,11 @@ class FlattenState:
         """Return a copy of the merged fields; stages with the same predecessors share the operations."""
         names = tuple(flows)
         if names not in self._merged:
-            # The operations are added once, for the first stage after these.
             self._merged[names] = self._add_merges(names, merge_flows(flows.values()))
         return self._merged[names].copy()
 
     def _add_merges(self, names: tuple[str, ...], flow: FieldFlow) -> FieldFlow:
-        """Add operations for fields with several origins; return the changed flow.
-
-        Adds none once the run has MERGES_MAX operations of any kind.
-        """
+        """Add operations for fields with several origins, up to MERGES_MAX in the run; return the flow."""
         stages = ",".join(names)
         short = stages if len(stages) <= _STAGE_CHARS_MAX else f"{stages[:_STAGE_CHARS_MAX]}…"
         ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]

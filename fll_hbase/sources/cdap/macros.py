@@ -43,16 +43,21 @@ class _Macro:
 
 
 class Macros:
-    """Replaces `${key}` with the argument of that name, innermost first, so that keys may contain macros.
+    """Names, texts and schemas of a config with their macros resolved; unknown ones become warnings.
 
-    `${key:default}` has a default for a missing argument. `\\$` and `\\}` are a plain `$` and `}`. No
-    argument has a function such as `${secure(key)}` as its key, so functions stay unresolved.
+    `${key}` is the argument of that name, innermost first, so that keys may contain macros. `${key:default}`
+    has a default for a missing argument. `\\$` and `\\}` are a plain `$` and `}`. No argument has a function
+    such as `${secure(key)}` as its key, so functions stay unresolved.
     """
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
         self._arguments = arguments
         self._values: dict[tuple[str, int], ResolvedText] = {}
         self._chars_left = ALL_TEXT_CHARS_MAX
+        # Several stages of a pipeline often have the same schema.
+        self._schemas: dict[str, Schema | InvalidSchema] = {}
+        # One allowance for all schemas, since any number of stages may have an expensive schema.
+        self._spare_fields = SPARE_FIELDS_MAX
 
     def resolve(self, text: str) -> ResolvedText:
         """Replace every macro of a string."""
@@ -109,20 +114,9 @@ class Macros:
             return ResolvedText("", (*unresolved, "a text that grows too long"))
         return ResolvedText(text, unresolved)
 
-
-class MacroValues:
-    """Names and schemas of a config with their macros resolved; unknown ones become warnings."""
-
-    def __init__(self, macros: Macros) -> None:
-        self._macros = macros
-        # Several stages of a pipeline often have the same schema.
-        self._schemas: dict[str, Schema | InvalidSchema] = {}
-        # One allowance for all schemas, since any number of stages may have an expensive schema.
-        self._spare_fields = SPARE_FIELDS_MAX
-
     def name(self, text: str, part: Part, *, bytes_max: int) -> str:
         """Return the name of a part, or "" with a warning if it is too long or a macro is unresolved."""
-        resolved = self._macros.resolve(text)
+        resolved = self.resolve(text)
         if resolved.unresolved:
             part.warning(f"{_describe_unresolved(resolved.unresolved)}; the name is not known")
             return ""
@@ -133,7 +127,7 @@ class MacroValues:
 
     def text(self, text: str) -> str:
         """Return a string with its macros replaced, or the original if one of them is unresolved."""
-        resolved = self._macros.resolve(text)
+        resolved = self.resolve(text)
         return text if resolved.unresolved else resolved.text
 
     def schema(self, part: Part) -> Schema | None:
@@ -148,7 +142,7 @@ class MacroValues:
         text = part.readable(Part.name)
         if text is None:
             return None
-        resolved = self._macros.resolve(text)
+        resolved = self.resolve(text)
         if resolved.unresolved:
             part.warning(f"{_describe_unresolved(resolved.unresolved)}; the fields are not known")
             return None
@@ -168,8 +162,7 @@ class MacroValues:
         try:
             schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
         except InvalidSchema as error:
-            # A schema that was too large uses up the allowance, so that only one stage can have such a
-            # schema.
+            # A schema that was too large uses up the allowance, so that only one stage can have one.
             self._spare_fields = 0 if isinstance(error, TooManyFields) else self._spare_fields
             return error
         used = max(0, len(schema.types) - len(text) // FIELD_CHARS_MIN)

@@ -1,22 +1,28 @@
-"""Pipeline configs: stages with their declarations, and the connections between them."""
+"""Pipeline configs: stages, connections between them, the order of stages, and errors of a pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import InputError, TooLarge
-from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
+from fll_hbase.runtime.errors import FieldError, InputError, TooLarge
+from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros
 from fll_hbase.sources.cdap.plugin_datasets import PluginProperties, PluginQuery
-from fll_hbase.sources.cdap.plugin_operations import PASSING_PLUGINS, PROPERTIES, implied_operations
-from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
+from fll_hbase.sources.cdap.plugin_operations import (
+    NOT_KNOWN,
+    PASSING_PLUGINS,
+    PROPERTIES,
+    NotImplied,
+    implied_operations,
+)
 from fll_hbase.sources.cdap.record_schema import Schema
-from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
-from fll_hbase.sources.native.shared_members import read_dataset
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, readable
+from fll_hbase.sources.cdap.stage_operations import Kind, StageOperation, read_operations
+from fll_hbase.sources.native.document import read_dataset
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator, child_path, readable
 
 # These plugins have no schema of their own; fields pass through them (docs/record/pipelines.md).
 _PASSING_TYPES = ("action", "condition", "windower")
@@ -74,7 +80,7 @@ def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
     """
     if not config.as_object().is_object:
         return Pipeline((), ())
-    reader = _ConfigReader(namespace, MacroValues(macros))
+    reader = _ConfigReader(namespace, macros)
     items = list(config.items("stages", required=True))
     stages = [reader.read_stage(item) for item in deadline.watched(items)]
     connections = tuple(readable(config.optional_items("connections"), _read_connection))
@@ -98,9 +104,9 @@ def _read_connection(part: Part) -> Connection:
 class _ConfigReader:
     """Reads the stages of one config."""
 
-    def __init__(self, namespace: str, values: MacroValues) -> None:
+    def __init__(self, namespace: str, macros: Macros) -> None:
         self._namespace = namespace
-        self._values = values
+        self._macros = macros
 
     def read_stage(self, part: Part) -> Stage:
         plugin = part.as_object().optional_object("plugin")
@@ -136,7 +142,7 @@ class _ConfigReader:
         """
         plugin_properties = PluginProperties(
             plugin.text("name"),
-            lambda key: self._values.text(properties.text(key)),
+            lambda key: self._macros.text(properties.text(key)),
             properties.text("connection"),
         )
         name = Part(Validator(), plugin_properties.dataset_name()).name(bytes_max=NAME_BYTES_MAX)
@@ -156,7 +162,7 @@ class _ConfigReader:
         texts: dict[str, str] = {}
         for key in PROPERTIES.get(name, ()):
             text = properties.text(key)
-            texts[key] = self._values.name(text, properties.member(key), bytes_max=TEXT_CHARS_MAX)
+            texts[key] = self._macros.name(text, properties.member(key), bytes_max=TEXT_CHARS_MAX)
             if text and not texts[key]:
                 return ()
         try:
@@ -170,7 +176,7 @@ class _ConfigReader:
         # These are fallbacks for the stage's own schema, so a malformed entry is skipped instead of refused.
         for stage in part.member("inputSchema").listed():
             if isinstance(stage.get("name"), str):
-                schema = self._values.schema(stage.member("schema"))
+                schema = self._macros.schema(stage.member("schema"))
                 if schema is not None:
                     yield stage.get("name"), schema
 
@@ -183,17 +189,17 @@ class _ConfigReader:
 
     def _read_named_dataset(self, part: Part, properties: Part, stage_name: str) -> tuple[Dataset, str]:
         """Return dataset and description by `endPoint`, else the plugin's `referenceName`, else the stage."""
-        values, end_point = self._values, part.member("endPoint")
+        macros, end_point = self._macros, part.member("endPoint")
         if end_point.is_object:
             dataset, description = read_dataset(part, "endPoint", self._namespace)
-            namespace = values.name(dataset.namespace, end_point.member("namespace"), bytes_max=ID_BYTES_MAX)
-            name = values.name(dataset.name, end_point.member("name"), bytes_max=NAME_BYTES_MAX)
+            namespace = macros.name(dataset.namespace, end_point.member("namespace"), bytes_max=ID_BYTES_MAX)
+            name = macros.name(dataset.name, end_point.member("name"), bytes_max=NAME_BYTES_MAX)
             return Dataset(namespace or self._namespace, name or stage_name), description
         if "endPoint" in part:
             name, holder = part.required("endPoint"), end_point
         else:
             name, holder = properties.optional("referenceName"), properties.member("referenceName")
-        name = values.name(name, holder, bytes_max=NAME_BYTES_MAX)
+        name = macros.name(name, holder, bytes_max=NAME_BYTES_MAX)
         return Dataset(self._namespace, name or stage_name), ""
 
     def _read_schema(self, part: Part, properties: Part) -> Schema | None:
@@ -202,7 +208,7 @@ class _ConfigReader:
         if isinstance(output.value, list):
             listed = next((item.get("schema") for item in output.listed() if item.is_object), None)
             output = Part(output.validator, listed, output.path)
-        schemas = map(self._values.schema, (output, properties.member("schema")))
+        schemas = map(self._macros.schema, (output, properties.member("schema")))
         return next((schema for schema in schemas if schema is not None), None)
 
 
@@ -214,3 +220,99 @@ def _role(plugin_type: str, plugin: object) -> Role:
             return role
     passes = name in _PASSING_TYPES or (isinstance(plugin, str) and plugin in PASSING_PLUGINS)
     return Role.PASSING if passes else Role.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class StageOrder:
+    """Stages, each after all stages that lead to it, with preceding and following stages by name."""
+
+    stages: tuple[Stage, ...]
+    preceding: dict[str, tuple[str, ...]]
+    following: dict[str, tuple[str, ...]]
+
+
+def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error for each part of the config that is not a valid pipeline.
+
+    Errors are repeated names of stages, or of operations in a stage, connections from or to unknown stages,
+    cycles, and a pipeline without a stage that reads or one that writes. A stage needs no connections.
+    """
+    yield from _repeated_names(pipeline.stages, "a pipeline")
+    for stage in pipeline.stages:
+        unique = (operation for operation in deadline.watched(stage.operations) if operation.has_unique_name)
+        yield from _repeated_names(unique, "a stage")
+    yield from _unknown_stages(pipeline)
+    yield from _cycles(pipeline)
+    yield from _missing_ends(pipeline)
+
+
+def stage_order(pipeline: Pipeline) -> StageOrder:
+    """Return the order of a pipeline for which `find_errors` returned nothing.
+
+    Stages whose order is free are sorted by name, those that lead to no other stage first.
+    """
+    preceding = _origins(pipeline)
+    following: dict[str, set[str]] = {name: set() for name in preceding}
+    for target, origins in preceding.items():
+        for origin in origins:
+            following[origin].add(target)
+    by_name = {stage.name: stage for stage in pipeline.stages}
+    # Handling a last stage as early as possible saves a copy of the fields.
+    names = topology.topological_sort(preceding, rank=lambda name: bool(following[name]))
+    return StageOrder(
+        tuple(by_name[name] for name in names),
+        {name: tuple(sorted(names)) for name, names in preceding.items()},
+        {name: tuple(sorted(names)) for name, names in following.items()},
+    )
+
+
+def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
+    """Return the stages that lead to each stage, by its name; an empty set for a first stage."""
+    origins: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
+    for connection in pipeline.connections:
+        # An unknown stage is a separate error; cycles among the other stages are reported with it.
+        if connection.target in origins:
+            origins[connection.target].add(connection.origin)
+    return origins
+
+
+def _repeated_names(parts: Iterable[Stage | StageOperation], holder: str) -> Iterator[FieldError]:
+    """Yield an error at the `name` of each part of `holder` that repeats an earlier name."""
+    first: dict[str, str] = {}
+    for part in parts:
+        path = first.setdefault(part.name, part.path)
+        if path != part.path:
+            detail = f"{part.name!r} is also the name of {path}; names are unique in {holder}"
+            yield FieldError(child_path(part.path, "name"), detail)
+
+
+def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error for each `from` or `to` of a connection that names an unknown stage."""
+    names = {stage.name for stage in pipeline.stages}
+    for connection in pipeline.connections:
+        for member, name in (("from", connection.origin), ("to", connection.target)):
+            if name not in names:
+                path = child_path(connection.path, member)
+                yield FieldError(path, f"{name!r} is not a stage of this pipeline")
+
+
+def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error per cycle, at its first stage in the config."""
+    # The first of several stages with the same name counts.
+    numbers = {stage.name: number for number, stage in reversed([*enumerate(pipeline.stages)])}
+    for names in topology.cycles(_origins(pipeline)):
+        path = pipeline.stages[min(numbers[name] for name in names)].path
+        if len(names) == 1:
+            yield FieldError(path, f"{names[0]!r} leads to itself")
+        else:
+            yield FieldError(path, f"a cycle: {', '.join(map(repr, names))} lead to one another")
+
+
+def _missing_ends(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error if there is neither a source nor a READ, and one if neither a sink nor a WRITE."""
+    kinds = {operation.kind for stage in pipeline.stages for operation in stage.operations}
+    roles = {stage.role for stage in pipeline.stages}
+    for role, kind in ((Role.SOURCE, Kind.READ), (Role.SINK, Kind.WRITE)):
+        if role not in roles and kind not in kinds:
+            end = f"no {role.value}: no stage has a plugin of that type"
+            yield FieldError("config.stages", f"{end}, and none declares a {kind.value}")

@@ -15,7 +15,7 @@ from fll_hbase.model.dataset_spelling import namespace_key
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Read, Transform, Write
 from fll_hbase.sources import sql
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 
 _SYSTEMS = ("BigQuery", "Spanner", "Bigtable", "Datastore", "PubSub", "Kafka", "Salesforce", "MongoDB")
 """Beginnings of the names of plugins whose location is not a URL."""
@@ -95,11 +95,9 @@ class PluginProperties:
             read = query.reads[0]
             columns = dict.fromkeys((*missing, *(Field(field.name) for field in read.outputs)))
             query = _read_query(text, dialect, namespace, {read.source.name: tuple(columns)})
-        return replace(query, reads=tuple(map(self._placed, query.reads)))
-
-    def _placed(self, read: Read) -> Read:
-        """Return the READ of a table under its full name."""
-        return replace(read, source=Dataset(read.source.namespace, self.in_place(read.source.name)))
+        sources = [Dataset(read.source.namespace, self.in_place(read.source.name)) for read in query.reads]
+        reads = (replace(read, source=source) for read, source in zip(query.reads, sources, strict=True))
+        return replace(query, reads=tuple(reads))
 
     def _server(self) -> str:
         """Return server and database of the connection, without credentials and options; "" if unknown."""

@@ -1,9 +1,14 @@
-"""Propagation of fields through one stage: reads, transforms, drops, writes and fields passed on."""
+"""Propagation of fields through one stage: reads, transforms, drops, writes and fields passed on.
+
+The names of some outputs depend on data. A parser of CSV or JSON makes columns that its directive does not
+name. Later directives and the schema of the stage name the columns that matter. The parser makes each such
+column that no entering field provides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from fll_hbase.model.dataset_spelling import FieldNames
@@ -11,29 +16,28 @@ from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.runtime import deadline
 from fll_hbase.sources.cdap.flatten_state import FieldFlow, FlattenState, Origins
-from fll_hbase.sources.cdap.open_outputs import resolve_operations
 from fll_hbase.sources.cdap.pipeline_config import Role, Stage
 from fll_hbase.sources.cdap.plugin_datasets import PluginQuery
-from fll_hbase.sources.cdap.plugin_properties import NOT_KNOWN, NotImplied
+from fll_hbase.sources.cdap.plugin_operations import NOT_KNOWN, NotImplied
 from fll_hbase.sources.cdap.record_schema import Schema
-from fll_hbase.sources.cdap.stage_operations import Kind, StageLint, StageOperation, lint
+from fll_hbase.sources.cdap.stage_operations import (
+    Kind,
+    NameChange,
+    StageInput,
+    StageLint,
+    StageOperation,
+    lint,
+    rename_operation,
+)
 from fll_hbase.sources.derived_columns import counted, derive, inputs_weight
 
 _NAMES_SHOWN_MAX = 10
 
 
-def propagate(state: FlattenState, stage: Stage) -> None:
-    """Add the operations of a stage, and pass its fields on to the stages that follow."""
-    propagation = StagePropagation(state, stage)
-    propagation.run()
-    state.finish_stage(stage, propagation.flow)
-
-
 class InputResolver:
     """Resolves names of fields that reach one stage: `field`, or `stage.field` if several stages lead to it.
 
-    A stage joins if its operations name preceding stages, whatever its type. `flow` changes as the stage is
-    propagated.
+    A stage joins if its operations name preceding stages, whatever its type. Propagating it changes `flow`.
     """
 
     def __init__(self, state: FlattenState, stage: Stage) -> None:
@@ -65,8 +69,7 @@ class InputResolver:
         """Return the origins of a field that an operation names, or () if it is unknown.
 
         The field may be dropped, or missing from the schema of a preceding stage. If it is unknown, READs
-        with unknown fields get it as an output. Without these, the only READ upstream of the stage is its
-        origin.
+        with unknown fields get it as an output. Without these, its origin is the only READ upstream.
         """
         flow, field_name = self._locate(name)
         if field_name not in flow.origins and field_name in flow.records:
@@ -92,8 +95,7 @@ class InputResolver:
     def _locate(self, name: str) -> tuple[FieldFlow, str]:
         """Return the flow in which to look up a name, and the field's name there.
 
-        In a join, a name that begins with a preceding stage belongs to that stage, whatever outputs have the
-        name.
+        In a join, a name that begins with a preceding stage belongs to it, whatever outputs have the name.
         """
         qualified = self._split_stage(name)
         if qualified is None or (name in self.flow.present and not self.joins):
@@ -134,7 +136,7 @@ class StagePropagation:
         self.flow = self._inputs.flow
 
     def run(self) -> None:
-        """Apply operations of the stage, including implied ones, and restrict its fields to its schema.
+        """Add operations of the stage, including implied ones, and pass on its fields, within its schema.
 
         A source always reads and a sink always writes. Any other stage without operations passes its fields
         on, or makes each field of its schema from all of them.
@@ -158,20 +160,15 @@ class StagePropagation:
         # The schema of a sink describes what it writes, not what it passes on.
         if stage.role is not Role.SINK and stage.schema is not None:
             self._restrict_to(stage.schema)
+        self._state.finish_stage(stage, self.flow)
 
     def _list_open_outputs(self) -> None:
         """Resolve the operations that depend on the stage's fields, or warn and drop all operations."""
-        stage, flow = self._stage, self.flow
+        stage = self._stage
         if self._inputs.joins or not any(item.depends_on_fields for item in stage.operations):
             return
         try:
-            operations = resolve_operations(
-                stage.operations,
-                entering=flow.present,
-                records=flow.records.keys(),
-                schema=stage.schema.types if stage.schema else (),
-                is_complete=flow.is_complete,
-            )
+            operations = _Resolution(self.flow, stage.schema).resolve(stage.operations)
         except NotImplied as error:
             operations = ()
             self._state.warn(f"{stage.path}.plugin.properties", f"{error}: {NOT_KNOWN}")
@@ -223,7 +220,8 @@ class StagePropagation:
         names = {name: self._unique_name(name) for name in listed}
         reads = [replace(read, name=names[read.name]) for read in query.reads]
         self.flow.reads = tuple(map(self._state.add_operation, reads))
-        spellings = FieldNames(self._stage.schema.types if self._stage.schema else ())
+        types = self._stage.schema.types if self._stage.schema else {}
+        spellings = FieldNames(types)
         for column in query.columns:
             inputs = (replace(item, origin=names[item.origin]) for item in (*column.inputs, *query.rows))
             outputs = self._typed(tuple(Field(spellings.find(field.name)) for field in column.outputs))
@@ -231,7 +229,6 @@ class StagePropagation:
                 names[column.name], column.description, tuple(dict.fromkeys(inputs)), outputs
             )
             self._add_outputs(self._state.add_operation(transform), outputs)
-        types = self._stage.schema.types if self._stage.schema else {}
         missing = [name for name in types if name not in self.flow.present]
         if missing or not all(read.outputs for read in reads):
             self.flow.has_unknown, self.flow.is_complete = True, bool(types)
@@ -280,9 +277,9 @@ class StagePropagation:
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
         """Add outputs to the present fields, with `operation` as their origin; "" means no origin."""
-        for field in deadline.watched(outputs):
-            self.flow.add_field(field.name, (InputField(operation, field.name),) if operation else ())
-            self._touched.add(field.name)
+        for output in deadline.watched(outputs):
+            self.flow.add_field(output.name, (InputField(operation, output.name),) if operation else ())
+            self._touched.add(output.name)
 
     def _typed(self, outputs: tuple[Field, ...]) -> tuple[Field, ...]:
         """Return outputs with missing types from the schema; a record becomes the fields inside it."""
@@ -391,3 +388,143 @@ def _list(names: Iterable[str]) -> str:
     unique = [repr(name) for name in dict.fromkeys(names)]
     more = len(unique) - _NAMES_SHOWN_MAX
     return ", ".join(unique[:_NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass(slots=True)
+class _OpenOperation:
+    """An operation with further outputs: its number, and the outputs found so far.
+
+    `root` is the number of the first of several operations that parse the outputs of each other.
+    """
+
+    number: int
+    prefix: str
+    root: int
+    outputs: dict[str, None] = field(default_factory=dict)
+
+
+class _Resolution:
+    """Lists the open outputs of a stage; `_present` are the fields after the operations read so far."""
+
+    def __init__(self, flow: FieldFlow, schema: Schema | None) -> None:
+        """Start with the fields that enter the stage; the fields of `schema` leave it."""
+        self._schema = dict.fromkeys(schema.types if schema else ())
+        self._present = dict(flow.present)
+        self._seen = {*flow.present, *flow.records}
+        self._is_complete = flow.is_complete
+        self._open: list[_OpenOperation] = []
+        self._resolved: list[StageOperation] = []
+        self._has_reordered = False
+
+    def resolve(self, operations: Sequence[StageOperation]) -> tuple[StageOperation, ...]:
+        """Return the operations of the stage with all outputs and inputs listed.
+
+        Raises NotImplied if a field may come from several operations, or a rule of names cannot be applied.
+        """
+        for operation in deadline.watched(operations):
+            self._add(operation)
+        for name in deadline.watched(self._schema):
+            self._require(name)
+        return self._finish()
+
+    def _add(self, operation: StageOperation) -> None:
+        """Add the next operation with its present inputs; an open operation gets its outputs later."""
+        if operation.name_change is not None:
+            self._change_names(operation, operation.name_change)
+            return
+        if operation.blurred is not None:
+            # If the fields of a source are unknown, the fields that leave the stage may have entered it.
+            possible = self._present if self._is_complete else self._present | self._schema
+            fields = [word for word in dict.fromkeys(operation.blurred) if word in possible] or possible
+            operation = replace(operation, outputs=tuple(map(Field, fields)))
+        elif operation.reads_all:
+            if not self._is_complete:
+                raise NotImplied(f"{operation.name} takes fields that are not known")
+            operation = replace(operation, inputs=tuple(map(StageInput, self._present)), reads_all=False)
+        inputs = [item for item in operation.inputs if self._require(item.name) or not item.is_optional]
+        for name in operation.retained or ():
+            self._require(name)
+        resolved = replace(
+            operation, inputs=tuple(replace(item, is_optional=False) for item in inputs), open_prefix=None
+        )
+        if operation.open_prefix is not None:
+            number = len(self._resolved)
+            parsed = {item.name for item in inputs}
+            root = next((source.root for source in self._open if parsed & source.outputs.keys()), number)
+            self._open.append(_OpenOperation(number, operation.open_prefix, root))
+        self._apply(resolved)
+
+    def _require(self, name: str) -> bool:
+        """Return whether a field may be present, maybe as a new open output. Raises NotImplied if unclear."""
+        if name in self._seen:
+            return True
+        source = self._source(name)
+        if source is None:
+            # The field may enter the stage without being known.
+            return not self._is_complete
+        source.outputs[name] = None
+        self._seen.add(name)
+        self._present[name] = None
+        return True
+
+    def _finish(self) -> tuple[StageOperation, ...]:
+        """Return all operations with the outputs found for open ones; skip open ones without outputs."""
+        for source in self._open:
+            operation = self._resolved[source.number]
+            outputs = (*operation.outputs, *map(Field, source.outputs))
+            self._resolved[source.number] = replace(operation, outputs=outputs)
+        numbers = {source.number for source in self._open}
+        return tuple(
+            item for number, item in enumerate(self._resolved) if item.outputs or number not in numbers
+        )
+
+    def _apply(self, operation: StageOperation) -> None:
+        """Append an operation, and update the present fields by the fields it drops, retains and outputs."""
+        self._resolved.append(operation)
+        for name in operation.dropped:
+            self._present.pop(name, None)
+        if operation.retained is not None:
+            retained = set(operation.retained)
+            self._present = {name: None for name in self._present if name in retained}
+        for output in operation.outputs:
+            self._has_reordered = self._has_reordered or output.name not in self._present
+            self._seen.add(output.name)
+            self._present[output.name] = None
+
+    def _source(self, name: str) -> _OpenOperation | None:
+        """Return the open operation that outputs a field, or None. Raises NotImplied if that is unclear."""
+        by_prefix = [item for item in self._open if item.prefix and name.startswith(item.prefix)]
+        if by_prefix:
+            return max(by_prefix, key=lambda item: (len(item.prefix), item.number))
+        # If operations parse each other's outputs, the first of them represents all.
+        candidates = [item for item in self._open if not item.prefix and item.number == item.root]
+        if len(candidates) > 1 or (candidates and not self._is_complete):
+            raise NotImplied(f"the operation that makes {name[:100]!r} depends on data")
+        return candidates[0] if candidates else None
+
+    def _change_names(self, operation: StageOperation, change: NameChange) -> None:
+        """Rename the present fields as a directive does. Raises NotImplied if new names depend on data."""
+        if change.headers:
+            renames = self._header_renames(change)
+        elif change.rename is not None:
+            renames = [(name, change.rename(name)) for name in self._present]
+            # From here on, fields that are not present yet have changed names, too.
+            for source in self._open:
+                source.prefix = ""
+        renames = [(old, new) for old, new in renames if old != new]
+        if len({source.root for source in self._open}) > 1 or {new for _, new in renames} & {*self._present}:
+            raise NotImplied(f"{operation.name} gives names that depend on data")
+        for old, new in renames:
+            self._apply(rename_operation(old, new, operation.path))
+
+    def _header_renames(self, change: NameChange) -> list[tuple[str, str]]:
+        """Return the renames of the first fields; an open operation outputs the rest. Raises NotImplied."""
+        is_ordered = not self._has_reordered and not any(source.outputs for source in self._open)
+        if not is_ordered or not self._is_complete:
+            raise NotImplied("set-headers behind directives that change the order of columns")
+        present = [name for name in self._present if not change.first or name == change.first]
+        for name in change.headers[len(present) :] if self._open else ():
+            self._open[0].outputs[name] = None
+            self._seen.add(name)
+            self._present[name] = None
+        return list(zip(present, change.headers, strict=False))

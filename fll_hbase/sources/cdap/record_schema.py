@@ -37,10 +37,7 @@ class TooManyFields(InvalidSchema):
 
 
 def parse_schema(text: str, *, spare_fields: int) -> Schema:
-    """Parse a schema's fields, at most `spare_fields` beyond the room in its text.
-
-    Raises InvalidSchema, and TooLarge as `strict_json.parse` does.
-    """
+    """Parse a schema with at most `spare_fields` beyond its text's room. Raises InvalidSchema, TooLarge."""
     try:
         record = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:
@@ -122,7 +119,6 @@ class _Expansion:
         path = f"{parent}/{name}" if parent else name
         if len(path.encode()) > NAME_BYTES_MAX:
             raise InvalidSchema(f"the name of a field is longer than {NAME_BYTES_MAX} bytes")
-        # A record inside itself is a plain field there.
         records = [record for record in self._records_of(member["type"]) if id(record) not in ancestors]
         for record in records:
             self.add_record(record, path, ancestors)

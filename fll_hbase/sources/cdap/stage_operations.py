@@ -12,7 +12,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
-from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.native.document import read_dataset, read_field, read_influence
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part, readable
 
 RENAME, DELETE, KEEP = "rename", "delete", "keep"
@@ -35,8 +35,7 @@ _KINDS = [kind.value for kind in Kind]
 class StageInput:
     """Input of an operation: `name`, or `stage.name` if several stages lead to its stage.
 
-    With `is_optional`, a name that is not a field is left out, since an expression may also name other
-    things.
+    With `is_optional`, a name that is not a field is left out, since an expression also names other things.
     """
 
     name: str
@@ -65,8 +64,7 @@ class StageOperation:
     which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
     receive these fields and no others. With `open_prefix`, the operation outputs further fields, whose names
     depend on data and begin with this prefix. With `reads_all`, its inputs are all fields at that point.
-    `blurred` are words that may name fields: the operation changes these fields, or all fields if no word
-    names one, from unknown inputs.
+    `blurred` are words that may name the fields, else all, that the operation changes from unknown inputs.
     """
 
     kind: Kind
@@ -119,8 +117,7 @@ class StageLint:
 def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
     """Return the problems of a stage's operations; `is_available` returns whether a field reaches the stage.
 
-    An unused output is not a problem, and neither is an output missing from the stage's schema, because
-    joiners create keys and leave them out.
+    An output may be unused or missing from the stage's schema: joiners create keys and leave them out.
     """
     result = StageLint()
     outputs: set[str] = set()

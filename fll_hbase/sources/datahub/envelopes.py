@@ -1,7 +1,10 @@
 """Envelopes of DataHub messages, unwrapped to proposals of one aspect each.
 
 The emitter's older protocol sends `ingestProposal` and `ingestProposalBatch`, its newer protocol sends
-entities, and metadata change events contain snapshots. Files contain proposals and events.
+entities, and metadata change events contain snapshots. Files contain proposals, events, or column lineage
+from a query parser: pairs of a target and its sources. A pair is a list of two objects. The first has `Left`,
+a table, or `Right`, a column. The rows of the table depend on the columns in the second object, and the
+column is derived from them.
 """
 
 from __future__ import annotations
@@ -11,16 +14,26 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import partial
 from itertools import chain, repeat
+from typing import Any, TypeAlias
 
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
+from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.datahub import query_parser
+from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, without_nulls
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Part
 
 _CHANGES = frozenset({UPSERT, PATCH, DELETE, "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
+# The output names databases and tables, but not the platform.
+_PLATFORM = "hive"
+PARSED_ASPECT = "fineGrainUpstreamLineage"
+_Upstreams: TypeAlias = dict[str, dict[str, Any]]
+"""Upstreams of a written table by the urns of the tables read."""
+
+_TABLE_PARTS = ("DatabaseName", "SchemaName", "TableName")
 
 
 class MessageFormat(Enum):
@@ -161,8 +174,7 @@ def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
         urn = data.required("urn", bytes_max=NAME_BYTES_MAX)
         for item in data.items("aspects"):
             for kind, value in without_nulls(item).member_parts():
-                # Snapshots name a class, `com.linkedin.dataset.UpstreamLineage`, but proposals name the
-                # aspect.
+                # Snapshots name a class, as `com.linkedin.dataset.UpstreamLineage`; proposals the aspect.
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
                 yield Proposal(urn, aspect, UPSERT, value, data.path_of("urn"), observed_ms)
@@ -171,8 +183,8 @@ def _aspects(snapshots: Part, observed_ms: int) -> Iterator[Proposal]:
 def _file(document: Part) -> Iterator[Proposal]:
     """Yield the proposals of a file: output of the query parser, or one or several items."""
     # Check this form first, since its output is a list, too.
-    if query_parser.is_query_parser_output(document.value):
-        yield from query_parser.proposals(document)
+    if _is_query_parser_output(document.value):
+        yield from _parsed_proposals(document)
         return
     for item in _one_or_several(document):
         yield from _readable(item, _file_item)
@@ -197,6 +209,79 @@ def _observed_ms(holder: Part) -> int:
     if data.get("lastObserved") is None:
         return 0
     return data.readable(lambda part: part.integer("lastObserved", below=START_LIMIT_MS)) or 0
+
+
+def _is_query_parser_output(document: object) -> bool:
+    """Return whether a document is a pair, or a list with at least one pair."""
+    return _is_pair(document) or (
+        isinstance(document, list) and any(map(_is_pair, deadline.watched(document)))
+    )
+
+
+def _parsed_proposals(document: Part) -> Iterator[Proposal]:
+    """Yield a `fineGrainUpstreamLineage` proposal per written table, sorted by urn; warn of other items."""
+    # Pairs of one table may be apart in the list, so they are grouped into one run.
+    written: dict[str, _Upstreams] = {}
+    for item in [document] if _is_pair(document.value) else document.listed():
+        if not _is_pair(item.value):
+            item.warning("must be a list of a `Left` or `Right` and its sources; left out")
+            continue
+        pair = item.readable(_read_pair)
+        if pair is None:
+            continue
+        merged = written.setdefault(pair[0], {})
+        for dataset, members in pair[1].items():
+            upstream = merged.setdefault(dataset, _empty_upstream())
+            for name, items in members.items():
+                upstream[name] += items
+    for urn, upstreams in sorted(written.items()):
+        value = {"upstreams": [{"dataset": dataset, **upstreams[dataset]} for dataset in sorted(upstreams)]}
+        yield Proposal(urn, PARSED_ASPECT, UPSERT, Part(document.validator, value), "", 0)
+
+
+def _read_pair(pair: Part) -> tuple[str, _Upstreams]:
+    """Return the urn of the written table of a pair, and its upstreams; add errors for missing names."""
+    left, right = pair.listed()
+    is_table = "Left" in left
+    target = without_nulls(left.member("Left" if is_table else "Right"))
+    sources = without_nulls(right)
+    upstreams: dict[str, dict[str, Any]] = {}
+    urn = _table(target, "fqtn" if is_table else "fqcn")
+    for item in sources.items("tables"):
+        # A table may be read without any of its columns.
+        upstreams.setdefault(_table(without_nulls(item), "fqtn"), _empty_upstream())
+    for item in sources.items("columns"):
+        column = without_nulls(item)
+        source = upstreams.setdefault(_table(column, "fqcn"), _empty_upstream())
+        name = column.required("fqcnColumnName")
+        if is_table:
+            source["constraints"].append(name)
+        else:
+            source["fields"].append({"sourceField": name, "targetField": target.required("fqcnColumnName")})
+    return urn, upstreams
+
+
+def _empty_upstream() -> dict[str, Any]:
+    """Return the empty lists of an upstream table: fields and constraints."""
+    return {"fields": [], "constraints": []}
+
+
+def _table(data: Part, prefix: str) -> str:
+    """Return the urn of a table, without a schema that only repeats the table's name."""
+    names = [data.optional(f"{prefix}{part}") for part in _TABLE_PARTS]
+    names[2] = data.required(f"{prefix}TableName")
+    # As in DataHub, `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
+    if names[1] == names[2]:
+        names[1] = ""
+    return urns.dataset_urn(Dataset(_PLATFORM, ".".join(filter(None, names))))
+
+
+def _is_pair(item: object) -> bool:
+    """Return whether an item is a pair: an object with only `Left` or `Right`, and its sources."""
+    match item:
+        case [{"Left": _, **others} | {"Right": _, **others}, _]:
+            return not others
+    return False
 
 
 _Reader = Callable[[Part], Iterator[Proposal]]

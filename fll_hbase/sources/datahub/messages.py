@@ -1,4 +1,4 @@
-"""From messages of DataHub clients to runs, dataset metadata and counts.
+"""From messages of DataHub clients to runs, dataset metadata and counts by aspect and outcome.
 
 DataHub stores the last state of an aspect. Here each lineage proposal is a run, so that history is preserved.
 A run starts at the newest audit stamp in the aspect, else at `lastObserved`, else now.
@@ -6,9 +6,12 @@ A run starts at the newest audit stamp in the aspect, else at `lastObserved`, el
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
 
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
@@ -24,20 +27,10 @@ from fll_hbase.model.run_events import (
 )
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
-from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
-from fll_hbase.sources.datahub.aspect_counters import AspectCount, AspectOutcome
-from fll_hbase.sources.datahub.aspect_operations import build_operations
-from fll_hbase.sources.datahub.envelopes import READERS, MessageFormat
-from fll_hbase.sources.datahub.json_patch import apply_patch
-from fll_hbase.sources.datahub.lineage_aspects import (
-    data_job_input_output,
-    fine_grain_upstream_lineage,
-    input_fields,
-    process_instance_datasets,
-    upstream_lineage,
-)
-from fll_hbase.sources.datahub.lineage_edges import AspectLineage, respell
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
+from fll_hbase.sources.datahub import aspects, urns
+from fll_hbase.sources.datahub.aspect_operations import AspectLineage, build_operations, respell
+from fll_hbase.sources.datahub.envelopes import PARSED_ASPECT, READERS, MessageFormat
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal, apply_patch
 from fll_hbase.sources.datahub.urns import NOWHERE, read_dataset
 from fll_hbase.sources.sql import FieldLookup
 from fll_hbase.sources.validation import ID_BYTES_MAX, Part, Validator
@@ -58,8 +51,8 @@ class ParsedMessage:
     runs: tuple[RecordedRun | IncomingEvent, ...]
     schemas: tuple[DatasetMetadata, ...]
     counted: Counter[AspectCount]
-    warnings: tuple[FieldError, ...] = ()
-    refused: tuple[FieldError, ...] = ()
+    warnings: tuple[FieldError, ...]
+    refused: tuple[FieldError, ...]
 
 
 def read(
@@ -126,7 +119,7 @@ class _MessageCollector:
         aspect, removals = _upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
             program = _job(self.checks, proposal)
-            edges = data_job_input_output(aspect)
+            edges = aspects.data_job_input_output(aspect)
         else:
             program = _dataset(self.checks, proposal)
             edges = _LINEAGE_ASPECTS[proposal.aspect](aspect, program.dataset)
@@ -143,7 +136,7 @@ class _MessageCollector:
         recorded = self._recorded(proposal, program, edges)
         # Keyed by id, since a proposal that is repeated in a message is one run.
         self.runs[recorded.run.run] = recorded
-        self.schemas += metadata_aspects.mentioned_fields(edges)
+        self.schemas += aspects.mentioned_fields(edges)
         return AspectOutcome.RECORDED
 
     def _process_instance(self, proposal: Proposal, name: str) -> AspectOutcome:
@@ -153,7 +146,7 @@ class _MessageCollector:
         """
         errors_before = self.checks.errors.count
         namespace = _dataset(self.checks, proposal).namespace
-        datasets = process_instance_datasets(_upserted(proposal)[0], name)
+        datasets = aspects.process_instance_datasets(_upserted(proposal)[0], name)
         if self.checks.errors.count > errors_before or not datasets:
             return AspectOutcome.COUNTED
         names = tuple((dataset.namespace, dataset.name) for dataset in sorted(datasets))
@@ -188,8 +181,7 @@ class _MessageCollector:
         details = runs.encode_details(
             aspect=proposal.aspect, confidence=confidences, queries=sorted(edges.queries)
         )
-        # The id covers urn, lineage and start, so a repeated proposal is a duplicate in any order of its
-        # parts.
+        # The id covers urn, lineage and start, so a proposal repeated in any order is a duplicate.
         data = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
         run = ProgramRun(
             namespace=program.namespace,
@@ -250,15 +242,52 @@ def _job(validator: Validator, proposal: Proposal) -> _Program:
 JOB_ASPECT = "dataJobInputOutput"
 _INSTANCE_ASPECTS = {"dataProcessInstanceInput": "input", "dataProcessInstanceOutput": "output"}
 _LINEAGE_ASPECTS: dict[str, Callable[[Part, Dataset], AspectLineage]] = {
-    "upstreamLineage": upstream_lineage,
-    "inputFields": input_fields,
-    query_parser.ASPECT: fine_grain_upstream_lineage,
-    "finegrainUpstreamLineage": fine_grain_upstream_lineage,
+    "upstreamLineage": aspects.upstream_lineage,
+    "inputFields": aspects.input_fields,
+    PARSED_ASPECT: aspects.fine_grain_upstream_lineage,
+    "finegrainUpstreamLineage": aspects.fine_grain_upstream_lineage,
 }
 _DESCRIBING: dict[str, Callable[[Part, Dataset], DatasetMetadata]] = {
-    "schemaMetadata": metadata_aspects.schema,
-    "editableSchemaMetadata": metadata_aspects.edited_schema,
-    "datasetProperties": metadata_aspects.description,
+    "schemaMetadata": aspects.schema,
+    "editableSchemaMetadata": aspects.edited_schema,
+    "datasetProperties": aspects.description,
     # The key repeats the urn, so its only news is that the dataset exists.
     "datasetKey": lambda _, dataset: DatasetMetadata(dataset),
 }
+
+
+class AspectOutcome(Enum):
+    """Outcome of a proposal: recorded as a run, stored in the catalogue, only counted, or a removal."""
+
+    RECORDED = "recorded"
+    DESCRIBED = "described"
+    COUNTED = "counted"
+    REMOVED = "removed"
+
+
+class AspectCount(NamedTuple):
+    """Key of a counter; the aspect is empty for a deletion of a whole entity."""
+
+    urn: str
+    aspect: str
+    outcome: AspectOutcome
+
+
+class AspectCounters:
+    """Counts proposals by aspect and outcome since process start. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._totals: Counter[tuple[str, AspectOutcome]] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, counted: Counter[AspectCount]) -> None:
+        """Add the counts of one message, without separating urns."""
+        with self._lock:
+            # `+=` reads and then writes, so two threads without the lock could lose a count.
+            for key, number in counted.items():
+                self._totals[key.aspect, key.outcome] += number
+
+    def totals(self) -> dict[tuple[str, AspectOutcome], int]:
+        """Return a copy of the totals, by aspect and outcome."""
+        with self._lock:
+            return dict(self._totals)

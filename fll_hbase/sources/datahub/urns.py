@@ -47,10 +47,7 @@ class FieldUrn(NamedTuple):
 # A message has few distinct dataset urns, each repeated in many field urns.
 @lru_cache(1_024)
 def parse_dataset(urn: str) -> Dataset:
-    """Parse the urn of a dataset or another entity, decoding a dataset's name.
-
-    Raises ValueError for any other text.
-    """
+    """Parse the urn of a dataset, whose name is decoded, or of another entity. Raises ValueError."""
     dataset = _DATASET.fullmatch(urn)
     if dataset and not dataset[1].startswith("urn:"):
         platform, name, environment = decode(dataset[1]), decode(dataset[2]), dataset[3]

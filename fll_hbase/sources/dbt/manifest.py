@@ -143,7 +143,6 @@ def _read_node(unique_id: str, part: Part) -> Node | str:
         path=part.path,
         type=resource_type,
         name=name,
-        # Ephemeral models have no relation name.
         relation=unquote_relation(_identity(part, "relation_name")) or name,
         fields=_fields(part),
         description=part.text("description"),
@@ -176,8 +175,9 @@ def _read_source(unique_id: str, part: Part) -> Node:
 
 def _dataset_name(part: Part, table: str) -> str:
     """Return the dataset's name for database, schema and table; `?` with an error if it is invalid."""
-    name = dataset_name(_identity(part, "database"), _identity(part, "schema"), table)
-    return part.validator.name(name, part.path, bytes_max=NAME_BYTES_MAX)
+    # As OpenLineage's dbt integration names a dataset.
+    names = (_identity(part, "database"), _identity(part, "schema"), table)
+    return part.validator.name(".".join(filter(None, names)), part.path, bytes_max=NAME_BYTES_MAX)
 
 
 def _identity(part: Part, name: str) -> str:
@@ -209,7 +209,6 @@ def _fields(node: Part) -> tuple[Field, ...]:
 def _snapshot(config: Part) -> SnapshotConfig:
     """Return the configuration of a snapshot; a unique key may be one name or a list of names."""
     key = config.member("unique_key")
-    # The key is a string or, in later versions of dbt, a list of strings.
     keys = key.value if isinstance(key.value, list) else [key.value] if key.value else []
     names = config.optional_object("snapshot_meta_column_names")
     return SnapshotConfig(
@@ -219,11 +218,6 @@ def _snapshot(config: Part) -> SnapshotConfig:
         hard_deletes=config.text("hard_deletes"),
         columns={name: names.text(name) or name for name in names.members},
     )
-
-
-def dataset_name(database: str, schema: str, table: str) -> str:
-    """Return the name that OpenLineage's dbt integration gives a dataset: non-empty parts joined by dots."""
-    return ".".join(part for part in (database, schema, table) if part)
 
 
 def unquote_relation(relation: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from fll_hbase.model import lineage
@@ -27,9 +28,8 @@ _COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
 def with_version_columns(query: str, config: SnapshotConfig) -> str:
     """Return a query that adds dbt's columns to the query of a snapshot.
 
-    `dbt_scd_id` derives from the unique key and the time of the row, and the other columns from that time.
-    The time is the column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ
-    from dbt's.
+    `dbt_scd_id` derives from the unique key and the time of the row, the other columns from that time: the
+    column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ from dbt's.
     """
     by_timestamp = config.strategy == "timestamp" and bool(config.updated_at)
     time = config.updated_at if by_timestamp else _NOW
@@ -93,9 +93,8 @@ def build_tables(
 def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """Return the operations of a node, from its SQL `code` or from a seed's columns.
 
-    Operations read and write whole datasets for Python, for SQL that is missing or cannot be parsed, and for
-    a seed with too many columns. A warning gives the reason. Raises StoreUnavailable if a lookup in the
-    store's catalogue fails.
+    Operations read and write whole datasets, with a warning, for Python, for SQL that is missing or cannot be
+    parsed, and for a seed with too many columns. Raises StoreUnavailable if a lookup of fields fails.
     """
     path = child_path(node.path, "compiled_code")
     is_seed = node.type == "seed"
@@ -122,17 +121,13 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """Read a model's SQL; add a snapshot's version columns, or a warning if these are unknown."""
-
-    def read(query: str) -> ReadOperations:
-        """Return the operations of a query that writes the node's dataset."""
-        return sql.read_query(
-            query,
-            dialect=project.dialect,
-            target=project.dataset(node),
-            verb=_verb(node),
-            tables=project.tables,
-        )
-
+    read = partial(
+        sql.read_query,
+        dialect=project.dialect,
+        target=project.dataset(node),
+        verb=_verb(node),
+        tables=project.tables,
+    )
     if node.snapshot is None:
         return read(code)
     try:

@@ -1,7 +1,6 @@
 """Rows of Marquez's table `lineage_events`: each contains one OpenLineage event.
 
-The other columns repeat members of the event, and are null for events of jobs and datasets. So only the
-column `event` is read.
+Only the column `event` is read. Others repeat members of the event, or are null (jobs and datasets).
 """
 
 from __future__ import annotations

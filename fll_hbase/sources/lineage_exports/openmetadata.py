@@ -16,7 +16,7 @@ import msgspec
 
 from fll_hbase.runtime.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.sql.dialects.schemes import scheme_of
+from fll_hbase.sources.dialect_names import scheme_of
 from fll_hbase.sources.sql.names.dataset_naming import name_in
 from fll_hbase.sources.validation import Part, Validator
 
@@ -54,8 +54,7 @@ class _Edge(NamedTuple):
 def read_lineage(raw: bytes, settings: ExportSettings) -> Iterator[bytes]:
     """Yield an event for each entity and pipeline among the edges, without edges of pipelines themselves.
 
-    Raises TooLarge, and UnreadableDocument with every error and every part that cannot be read, such as a
-    service without a namespace.
+    Raises TooLarge, and UnreadableDocument with every error, such as a service without a namespace.
     """
     validator = Validator()
     top = Part(validator, strict_json.parse(raw)).as_object()
@@ -108,12 +107,8 @@ def _edge(part: Part, nodes: Mapping[str, Any], settings: ExportSettings) -> _Ed
         elif parts[0] not in settings.services:
             part.error(f"service {parts[0]!r} has no namespace: give --service {parts[0]}=NAMESPACE", name)
     details = part.optional_object("lineageDetails") if "lineageDetails" in part else part
-    times = [
-        item.integer(name, below=TIME_LIMIT_MS)
-        for name in ("updatedAt", "createdAt")
-        for item in (details,)
-        if item.get(name) is not None
-    ]
+    stamps = [name for name in ("updatedAt", "createdAt") if details.get(name) is not None]
+    times = [details.integer(name, below=TIME_LIMIT_MS) for name in stamps]
     if not times and settings.default_ms is None:
         details.error("missing: record a file, whose time of modification is used instead", "updatedAt")
     pipeline = details.optional_object("pipeline")

@@ -115,8 +115,8 @@ class CachedDocumentReader:
 
         `operations` are the bytes of that member if the caller has them. Otherwise they are located in `raw`.
         """
-        data = self._operations_of(raw) if operations is None else _if_small(operations)
-        if not data or namespace is None:
+        data = self._operations_of(raw) if operations is None else operations
+        if not data or namespace is None or len(data) > REMEMBERED_OPERATIONS_BYTES_MAX:
             return document.read(strict_json.parse(raw), namespace=namespace)
         key = self._scope, namespace, data
         cached, is_recorded = self._cache.find(key)
@@ -138,16 +138,11 @@ class CachedDocumentReader:
         return replace(reading, on_recorded=partial(self._cache.add_recorded, key, reading.operations))
 
     def _operations_of(self, raw: bytes) -> bytes:
-        """Return the bytes of the operations, empty if they cannot be located or are too large to cache."""
+        """Return the bytes of the operations, empty if they cannot be located."""
         try:
-            return _if_small(bytes(self._outline.decode(raw).operations))
+            return bytes(self._outline.decode(raw).operations)
         except (msgspec.MsgspecError, RecursionError):
             return b""
-
-
-def _if_small(operations: bytes) -> bytes:
-    """Return the bytes, or b"" if they exceed REMEMBERED_OPERATIONS_BYTES_MAX and so are not cached."""
-    return operations if len(operations) <= REMEMBERED_OPERATIONS_BYTES_MAX else b""
 
 
 def _without(raw: bytes, data: bytes) -> bytes:

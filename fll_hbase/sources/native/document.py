@@ -1,11 +1,13 @@
-"""Native document: a run and its operations, in either of two forms.
+"""Native document: a run and its operations, in either of two forms, and members that other formats share.
 
-The REST contract defines the forms, and `/openapi.json` describes them.
+The REST contract defines the forms, and `/openapi.json` describes them. Inputs of the name-based form are
+names of fields, which refer to the latest earlier operation with such an output. A field is alive until an
+operation without outputs uses it. The fields alive at the end are written to the only destination.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
@@ -14,10 +16,11 @@ from typing import Annotated, Any
 import msgspec
 
 from fll_hbase.model import lineage
-from fll_hbase.model.datasets import Field
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.model.operations import KINDS, Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.runtime import deadline, typed_json
 from fll_hbase.runtime.errors import (
@@ -28,8 +31,6 @@ from fll_hbase.runtime.errors import (
     TooLarge,
     UnreadableDocument,
 )
-from fll_hbase.sources.native import name_based_form
-from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
@@ -40,6 +41,10 @@ _MEMBERS = {
 }
 """The members of an operation by its type, in addition to the members of all operations."""
 _STATES = [state.value for state in State]
+_INFLUENCES = [influence.value for influence in Influence]
+
+SOURCE_FIELDS_MAX = 100_000
+"""Fields that one operation may read: each output is coupled with a field of each of its sources."""
 
 MILLISECONDS_MIN = 10**11
 """Starts before this, in March 1973, are most likely in seconds, where this value is in the year 5138."""
@@ -175,7 +180,7 @@ def _parse_operations(top: Part, namespace: str) -> tuple[list[Operation], Error
     """
     items = top.items("operations", required=True)
     if "destination" in top:
-        return name_based_form.read(top, items, namespace)
+        return _read_name_based(top, items, namespace)
     values = top.get("operations")
     _refuse_unknown_origins(values if isinstance(values, list) else [])
     return [_operation(item, namespace) for item in items], ErrorList()
@@ -296,3 +301,137 @@ def _input(part: Part) -> InputField:
     origin = part.required("origin")
     name = part.required("name", bytes_max=NAME_BYTES_MAX)
     return InputField(origin, name, *read_influence(part))
+
+
+def _read_name_based(top: Part, items: Iterable[Part], namespace: str) -> tuple[list[Operation], ErrorList]:
+    """Return operations with origins, READs and the WRITE, and errors of inputs. Raises TooLarge."""
+    target, description = read_dataset(top, "destination", namespace, also=("fields",))
+    flow = _Flow()
+    for item in items:
+        _add(flow, item, namespace)
+    inputs = _write_inputs(flow, top.member("destination"))
+    flow.operations.append(Write(flow.names.assign("write"), description, target, description, inputs))
+    return flow.operations, flow.invalid
+
+
+@dataclass(slots=True)
+class _Flow:
+    """State while operations are read in order: origin of each field name, and live fields in order."""
+
+    operations: list[Operation] = field(default_factory=list)
+    invalid: ErrorList = field(default_factory=ErrorList)
+    origins: dict[str, str] = field(default_factory=dict)
+    # A dict instead of a set keeps the order, which is the order of the WRITE's inputs.
+    alive: dict[str, None] = field(default_factory=dict)
+    names: UniqueNames = field(default_factory=UniqueNames)
+
+    def resolve_input(self, name: str, path: str) -> list[InputField]:
+        """Return the input of that name, or [] with an error if no earlier operation outputs it."""
+        if name in self.origins:
+            return [InputField(self.origins[name], name)]
+        self.invalid.append(FieldError(path, f"no earlier operation outputs {name!r}"))
+        return []
+
+
+def _add(flow: _Flow, item: Part, namespace: str) -> None:
+    """Add an operation to the flow: a READ if its only input is a source, else a TRANSFORM."""
+    item.with_members("name", "description", "inputs", "outputs")
+    if not item.is_object:
+        return
+    own_name = item.required("name")
+    description = item.optional("description")
+    outputs = tuple(map(read_field, item.items("outputs")))
+    # Resolve inputs before adding outputs, since an operation may read and output the same name.
+    sources, fields, inputs = _read_inputs(flow, item.items("inputs"), namespace)
+    # Names may repeat in this form, while origins refer to operations by name.
+    name = flow.names.assign(own_name)
+    # A READ has one source and no inputs. Any other mix becomes a READ per source before a TRANSFORM.
+    if len(sources) == 1 and not fields:
+        flow.operations.append(Read(name, description, *sources[0], outputs))
+    else:
+        if len(sources) * len(outputs) > SOURCE_FIELDS_MAX:
+            size = f"{len(sources)} sources with {len(outputs)} outputs each"
+            limit = f"the limit is {SOURCE_FIELDS_MAX} fields; split it"
+            raise TooLarge(f"operation {own_name!r} has {size}, {limit}")
+        for source in sources:
+            read_name = flow.names.assign(f"{name}.read")
+            flow.operations.append(Read(read_name, description, *source, outputs))
+            inputs += [InputField(read_name, output.name) for output in outputs]
+        flow.operations.append(Transform(name, description, tuple(inputs), outputs))
+    if not outputs:
+        for dropped in fields:
+            flow.alive.pop(dropped, None)
+    for output in outputs:
+        flow.origins[output.name] = name
+        flow.alive[output.name] = None
+
+
+def _read_inputs(
+    flow: _Flow, items: Iterable[Part], namespace: str
+) -> tuple[list[tuple[Dataset, str]], list[str], list[InputField]]:
+    """Return the inputs of an operation: sources, field names, and fields as outputs of operations."""
+    sources: list[tuple[Dataset, str]] = []
+    fields: list[str] = []
+    inputs: list[InputField] = []
+    for item in items:
+        item.with_members("source", "field")
+        if not item.is_object:
+            continue
+        if ("source" in item) == ("field" in item):
+            item.error("must have either a source or a field")
+        elif "source" in item:
+            sources.append(read_dataset(item, "source", namespace))
+        else:
+            fields.append(read_field(item.member("field")).name)
+            inputs += flow.resolve_input(fields[-1], item.path)
+    return sources, fields, inputs
+
+
+def _write_inputs(flow: _Flow, destination: Part) -> tuple[InputField, ...]:
+    """Return the inputs of the Write: the fields that the destination lists, else all live fields."""
+    if "fields" not in destination:
+        return tuple(InputField(flow.origins[name], name) for name in flow.alive)
+    inputs: list[InputField] = []
+    for item in destination.items("fields"):
+        inputs += flow.resolve_input(read_field(item).name, item.path)
+    return tuple(inputs)
+
+
+def read_dataset(
+    holder: Part, name: str, namespace: str, *, also: tuple[str, ...] = ()
+) -> tuple[Dataset, str]:
+    """Read the dataset in the member `name` and its description; `namespace` is its default namespace.
+
+    `also` lists further allowed members. A missing or invalid dataset is a placeholder, with an error.
+    """
+    part = holder.member(name)
+    if name in holder:
+        part.with_members("namespace", "name", "description", *also)
+    else:
+        part.error("missing")
+    if not part.is_object:
+        return Dataset("?", "?"), ""
+    if "namespace" in part:
+        namespace = part.member("namespace").name(bytes_max=ID_BYTES_MAX)
+    dataset = Dataset(namespace, part.required("name", bytes_max=NAME_BYTES_MAX))
+    return dataset, part.optional("description")
+
+
+def read_field(part: Part) -> Field:
+    """Read a field: its name, or an object with name and type; `?` with an error if it is invalid."""
+    if not part.is_object:
+        return Field(part.name(bytes_max=NAME_BYTES_MAX))
+    part.with_members("name", "type")
+    return Field(part.required("name", bytes_max=NAME_BYTES_MAX), part.optional("type"))
+
+
+def read_influence(part: Part) -> tuple[Influence, str]:
+    """Return an input's influence and its kind ("" if none); a direct input with a kind is an error."""
+    influence = Influence(part.choice("influence", _INFLUENCES, Influence.DIRECT.value))
+    if "kind" not in part:
+        return influence, ""
+    kind = part.choice("kind", KINDS, "")
+    # A kind says what an indirect input decides (filter, join), while a direct input contributes its value.
+    if influence is Influence.DIRECT:
+        part.error('goes with `"influence": "indirect"` alone', "kind")
+    return influence, kind

@@ -17,7 +17,6 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets
 from fll_hbase.sources.openlineage.event_datasets import DatasetCollector
-from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, Validator
 
 KINDS = {kind.value for kind in EventType}
@@ -35,10 +34,10 @@ class ParsedEvent:
 
     event: IncomingEvent | None
     lineage: EventLineage
-    tags: tuple[DatasetMetadata, ...] = ()
-    warnings: tuple[FieldError, ...] = ()
-    statements: tuple[IncomingEvent, ...] = ()
-    later: tuple[DatasetMetadata, ...] = ()
+    tags: tuple[DatasetMetadata, ...]
+    warnings: tuple[FieldError, ...]
+    statements: tuple[IncomingEvent, ...]
+    later: tuple[DatasetMetadata, ...]
 
     @property
     def schemas(self) -> tuple[DatasetMetadata, ...]:
@@ -52,8 +51,7 @@ def parse(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # Python writes lone surrogates for file names that are not UTF-8. Only the part with them is
-        # unreadable.
+        # Python writes lone surrogates for file names that are not UTF-8: only their part is unreadable.
         if strict_json.has_surrogate_escape(raw):
             return strict_json.parse_with_halves(raw)
         raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error
@@ -69,7 +67,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     validator = Validator()
     top = Part(validator, document).as_object()
     validator.check()
-    time_ms = read_time_ms(top, "eventTime")
+    time_ms = top.time_ms("eventTime")
     producer = top.text("producer")
     datasets = DatasetCollector(rules or NameRules(), producer=producer, namespace=_job_namespace(top))
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None

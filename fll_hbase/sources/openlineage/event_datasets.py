@@ -1,21 +1,29 @@
-"""Datasets of an event: read or written, with fields, aliases, lineage and lifecycle changes."""
+"""Datasets of an event: read or written, with fields, aliases, lineage and lifecycle changes.
+
+Facets of column lineage have several layouts. In `columnLineage` up to 1-0-2, a field has one transformation
+type. From 1-1-0, each input field has its own type. From 1-2-0, inputs of the whole dataset are a separate
+list. Agents of earlier versions repeat such inputs in every field. Reading moves them from the fields to the
+dataset to store them once. The facet `lineage` has other member names, and inputs without a field: their
+datasets are read, with unknown fields.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model import run_events
 from fll_hbase.model.dataset_spelling import DeclaredNames, FieldNames, Name, object_name, without_quotes
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
+from fll_hbase.model.operations import KINDS
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.runtime import deadline
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.openlineage import column_lineage
 from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER, facet
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part, readable
 
 # Bounds the recursion over a client's schema; stated in docs/record/openlineage.md.
@@ -27,9 +35,10 @@ JOB = "JOB"
 SPARK = "/integration/spark"
 """End of the producer URL of the Spark agent."""
 
-_LINEAGES = {"columnLineage": column_lineage.COLUMN_LINEAGE, "lineage": column_lineage.LINEAGE}
 _DOUBLED_DIRECTORY = re.compile(r"(/[^/]+)\1(?=/)")
 """A directory repeated in a path, which the Spark agent writes for dropped tables."""
+SourceLookup: TypeAlias = Callable[[Part], tuple[int, str] | None]
+"""Returns the index of an input's dataset and the field name, or None without a readable field."""
 
 
 @dataclass(slots=True)
@@ -39,7 +48,7 @@ class _ListedDataset:
     name: Name
     written: bool
     fields: dict[str, str] | None = None
-    lineages: list[tuple[column_lineage.FacetLayout, Part]] = field(default_factory=list)
+    lineages: list[tuple[FacetLayout, Part]] = field(default_factory=list)
     aliases: set[Name] = field(default_factory=set)
     lifecycle: str = ""
     previous: Name | None = None
@@ -105,7 +114,7 @@ class DatasetCollector:
         """Add an output from the `lineage` facet of a job; warn of an output without a readable name."""
         name = self._read_name(entry)
         if name is not None:
-            self._listed.append(_ListedDataset(name, True, lineages=[(column_lineage.LINEAGE, entry)]))
+            self._listed.append(_ListedDataset(name, True, lineages=[(LINEAGE, entry)]))
 
     def mentions(self) -> tuple[DatasetMention, ...]:
         """Return mentions of datasets read or written, duplicates merged, in the order of `dataset_names`."""
@@ -195,9 +204,9 @@ class DatasetCollector:
         dataset: _ListedDataset,
         fields: dict[Name, FieldNames],
         declared: DeclaredNames,
-        shape: column_lineage.FacetLayout,
+        shape: FacetLayout,
         facet: Part,
-    ) -> column_lineage.OutputLineage:
+    ) -> OutputLineage:
         """Read a facet of column lineage. Its inputs become dataset indexes and paths of nested fields."""
 
         def source(item: Part) -> tuple[int, str] | None:
@@ -208,7 +217,7 @@ class DatasetCollector:
             if name not in fields:
                 name = self._meant_name(name, declared, item)
             # Only the facet `lineage` has inputs without a field; `columnLineage` requires the field.
-            if shape is column_lineage.LINEAGE and item.get("field") is None:
+            if shape is LINEAGE and item.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
             field_name = item.readable(lambda part: part.required("field", bytes_max=NAME_BYTES_MAX))
@@ -216,14 +225,14 @@ class DatasetCollector:
                 return None
             return self._index_of(name), _found_field(fields, name, field_name)
 
-        lineage = column_lineage.read(facet, source, shape)
+        lineage = _read_lineage(facet, source, shape)
         columns = [
             OutputColumn(_found_field(fields, dataset.name, column.name), column.inputs)
             for column in lineage.columns
         ]
         if all(given.name == column.name for given, column in zip(lineage.columns, columns, strict=True)):
             return lineage
-        return column_lineage.OutputLineage(_merge_columns([columns]), lineage.dataset_inputs)
+        return OutputLineage(_merge_columns([columns]), lineage.dataset_inputs)
 
     def _declared_inputs(self) -> DeclaredNames:
         """Return the inputs of the event, with their symlinks."""
@@ -390,10 +399,7 @@ def _merge_mentions(mentions: Sequence[DatasetMention]) -> DatasetMention:
 
 
 def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColumn, ...]:
-    """Return each column of all lists once, with all its inputs, sorted.
-
-    A single tuple is returned unchanged.
-    """
+    """Return each column of all lists once, with all its inputs, sorted; return a single tuple unchanged."""
     lists = list(lists)
     if len(lists) == 1 and isinstance(lists[0], tuple):
         return lists[0]
@@ -404,3 +410,118 @@ def _merge_columns(lists: Iterable[Iterable[OutputColumn]]) -> tuple[OutputColum
         OutputColumn(name, tuple(sorted(column_inputs)))
         for name, column_inputs in deadline.watched(sorted(inputs.items()))
     )
+
+
+class FacetLayout(NamedTuple):
+    """Member names of a facet for the inputs of a field and for the inputs of the whole dataset."""
+
+    field_inputs: str
+    dataset_inputs: str
+
+
+COLUMN_LINEAGE = FacetLayout("inputFields", "dataset")
+LINEAGE = FacetLayout("inputs", "inputs")
+_LINEAGES = {"columnLineage": COLUMN_LINEAGE, "lineage": LINEAGE}
+
+DATASET_KINDS = frozenset({"filter", "join", "group_by", "sort"})
+"""Indirect kinds that affect rows, and therefore every field of a dataset."""
+
+INDIRECT, MASKED = "INDIRECT", "MASKED"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLineage:
+    """Column lineage of one output: its columns, sorted, and the inputs of the whole dataset."""
+
+    columns: tuple[OutputColumn, ...]
+    dataset_inputs: tuple[InputColumn, ...]
+
+
+def _read_lineage(facet: Part, source: SourceLookup, shape: FacetLayout) -> OutputLineage:
+    """Read the lineage of one output. A field is left out if all its inputs lack a field or are unreadable.
+
+    Without a list of dataset inputs, they are the inputs of DATASET_KINDS that two or more columns all share.
+    """
+    validator = facet.validator
+    columns: dict[str, set[InputColumn]] = {}
+    for name, item in facet.optional_object("fields").member_parts():
+        item.as_optional_object()
+        errors_before = validator.errors.count
+        validator.name(name, item.path, bytes_max=NAME_BYTES_MAX)
+        if item.leave_out(errors_before=errors_before) or not item.is_object:
+            continue
+        inputs = set(_read_inputs(item, shape.field_inputs, source, _describe_field(item)))
+        # A field without inputs is generated. Inputs that only name datasets, or are unreadable, are unknown.
+        if inputs or item.get(shape.field_inputs) in (None, []):
+            columns[name] = inputs
+    dataset_inputs = set(map(_dataset_input, _read_inputs(facet, shape.dataset_inputs, source, "")))
+    # Layouts before 1-2-0 need this. With one field only, dataset inputs look like the field's own.
+    if not isinstance(facet.get(shape.dataset_inputs), list) and len(columns) > 1:
+        dataset_inputs = {
+            input_column
+            for input_column in set.intersection(*columns.values())
+            if input_column.kind in DATASET_KINDS
+        }
+        columns = {name: inputs - dataset_inputs for name, inputs in columns.items()}
+    # Sorted, because agents list equal inputs in varying order and a nightly job must keep its checksum.
+    return OutputLineage(
+        tuple(OutputColumn(name, tuple(sorted(inputs))) for name, inputs in sorted(columns.items())),
+        tuple(sorted(dataset_inputs)),
+    )
+
+
+def _dataset_input(column: InputColumn) -> InputColumn:
+    """Return an input as an indirect input of the whole dataset; remove a direct input's description."""
+    # Always indirect, even if the agent types it DIRECT, since all rows depend on it.
+    transformation = "" if column.direct else column.transformation
+    return InputColumn(column.dataset_index, column.field, False, column.kind, transformation)
+
+
+def _read_inputs(
+    holder: Part, name: str, source: SourceLookup, field_description: str
+) -> Iterator[InputColumn]:
+    """Yield each readable input of a column once for each transformation, or as direct if it has none."""
+    for item in holder.optional_items(name):
+        located = source(item) if item.as_optional_object().is_object else None
+        if located is not None:
+            described = [
+                column
+                for transformation in item.optional_items("transformations")
+                if (column := _read_transformation(transformation.as_optional_object(), *located))
+            ]
+            # Layouts up to 1-0-2 describe the transformation in the field, for all of its inputs.
+            yield from described or [InputColumn(*located, True, "", field_description)]
+
+
+def _read_transformation(part: Part, dataset_index: int, field: str) -> InputColumn | None:
+    """Return an input with one transformation, or None, with a warning, if it has no type."""
+    type_ = part.readable(lambda item: item.required("type"))
+    if type_ is None:
+        return None
+    subtype = part.text("subtype")
+    description = part.text("description")
+    masked = part.get("masking") is True
+    if type_.upper() == INDIRECT:
+        # The spec does not enumerate subtypes. A subtype that is not a kind of the contract is left out.
+        kind = subtype.lower()
+        described = _describe_transformation("", description, masked=masked)
+        return InputColumn(dataset_index, field, False, kind if kind in KINDS else "", described)
+    return InputColumn(
+        dataset_index, field, True, "", _describe_transformation(subtype, description, masked=masked)
+    )
+
+
+def _describe_field(field: Part) -> str:
+    """Return the transformation's description that older layouts have in the field, or "" if absent."""
+    type_ = field.text("transformationType")
+    description = field.text("transformationDescription")
+    masked = type_.upper() == MASKED
+    return _describe_transformation("" if masked else type_, description, masked=masked)
+
+
+def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
+    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`, or "" if nothing is known."""
+    text = f"{subtype}: {description}" if subtype and description else subtype or description
+    if not masked:
+        return text
+    return f"{text}, masked" if text else "masked"

@@ -47,8 +47,8 @@ class ExportedRun:
 
     run: ProgramRun
     operations: str
-    parent_id: str = ""
-    root_id: str = ""
+    parent_id: str
+    root_id: str
 
     def with_program(self, data: EventRunFacts) -> EventRunFacts:
         """Return the facts with the exported program and with the run ids of its parents."""

@@ -20,7 +20,7 @@ from fll_hbase.model.run_events import DERIVED, DatasetMention, InputColumn, Out
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import InvalidLineage, LineageError, TooLarge
 from fll_hbase.sources import sql
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 
 SQL_CHARACTERS_MAX = 100_000
 """Longest statement that is read; stated in docs/record/openlineage.md."""
@@ -57,9 +57,8 @@ def with_derived_columns(
     """Return an event's mentions, with its SQL's columns for missing or wrong ones, and a text of problems.
 
     Columns are wrong if they are numbered or if the schema lacks them. `names` are the datasets by index,
-    `fields` their schemas in order. SQL that cannot be read adds nothing, and the text says why. The text
-    also names statements and tables that are left out, and is else empty. Raises the errors of
-    `deadline.check`.
+    `fields` their schemas in order. SQL that cannot be read adds nothing, and the text says why, or names
+    statements and tables that are left out, or is empty. Raises the errors of `deadline.check`.
     """
     lacking = {item.dataset_index: item for item in mentions if _lacks_columns(item)}
     if not statement or not lacking:

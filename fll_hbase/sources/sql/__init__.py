@@ -1,7 +1,5 @@
 """SQL source: column lineage of every write of a script, or of a single query."""
 
-from __future__ import annotations
-
 from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.document import (
     ALIASES_MAX,

@@ -14,8 +14,7 @@ from fll_hbase.runtime.errors import FieldError, InvalidLineage, UnreadableDocum
 from fll_hbase.sources import derived_columns
 from fll_hbase.sources.derived_columns import TooManyColumns
 from fll_hbase.sources.dialect_names import DIALECT_ALIASES, DIALECTS
-from fll_hbase.sources.native.document import Reading, ReadOperations, read_head, read_run
-from fll_hbase.sources.native.shared_members import read_field
+from fll_hbase.sources.native.document import Reading, ReadOperations, read_field, read_head, read_run
 from fll_hbase.sources.sql import long_scripts
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.names.table_schemas import FieldLookup, TableSchemas
@@ -90,7 +89,6 @@ def _read_script(
         faults = error.errors
     schema = _read_schema(top.member("schema", {}), is_refused=bool(validator.errors or faults))
     if validator.errors or script is None:
-        # Report all errors of a document together.
         raise UnreadableDocument(chain(validator.errors, faults))
     state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
@@ -220,20 +218,19 @@ def _only_query(script: Script) -> Statement:
     errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
     if errors:
         raise UnreadableDocument(errors)
-    statements = [item for item in script.statements if isinstance(item, Statement)]
-    if len(statements) != len(script.statements) or [
-        isinstance(statement.tree, exp.Query) for statement in statements
-    ] != [True]:
-        kinds = ", ".join(statement.tree.key.upper() for statement in statements[:5]) or "nothing"
-        raise UnreadableDocument([FieldError("sql", f"must be one query, is {kinds}")])
-    return statements[0]
+    match script.statements:
+        case (Statement(tree=exp.Query()) as query,):
+            return query
+    kinds = [item.tree.key.upper() for item in script.statements if isinstance(item, Statement)]
+    raise UnreadableDocument(
+        [FieldError("sql", f"must be one query, is {', '.join(kinds[:5]) or 'nothing'}")]
+    )
 
 
 def _to_lineage(state: ScriptState) -> ReadOperations:
     """Return the operations of all writes of a script, with its warnings.
 
-    If there are no writes, raises UnreadableDocument with the errors of parts that were left out, or
-    InvalidLineage without such errors.
+    Without writes, raises UnreadableDocument with the errors of parts left out, else InvalidLineage.
     """
     operations = build_operations(state.writes, state.tables)
     if operations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice, pairwise
 from typing import TypeAlias
@@ -20,12 +20,18 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.sources.sql.dialects import SUGGESTED, facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
-from fll_hbase.sources.sql.script.client_commands import without_client_commands
 from fll_hbase.sources.sql.script.complexity import find_excess
 from fll_hbase.sources.sql.script.double_quotes import QUOTED_NAMES, has_quoted_names
 from fll_hbase.sources.sql.script.known_words import with_known_words
 from fll_hbase.sources.sql.script.parser_steps import ParserSteps, ParserStepsExceeded
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
+from fll_hbase.sources.sql.script.script_text import (
+    UnclosedPart,
+    blank,
+    find_unclosed,
+    plain_starts,
+    without_client_commands,
+)
 from fll_hbase.sources.sql.script.source_text import SourceText
 from fll_hbase.sources.sql.script.statement_splitter import (
     FunctionTokens,
@@ -34,7 +40,6 @@ from fll_hbase.sources.sql.script.statement_splitter import (
     split_statements,
 )
 from fll_hbase.sources.sql.script.statement_tokens import assigned_names
-from fll_hbase.sources.sql.script.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
 REPLACEMENT = "\ufffd"
 """Replaces lone surrogates in a script, since UTF-8 cannot encode them."""
@@ -81,14 +86,13 @@ class Statement:
 class Procedure:
     """A procedure that the script creates: its statements, and its variables in lower case.
 
-    A block without a name runs where it is. `language` is the language of a body that is not SQL and is not
-    read.
+    A block without a name runs where it is. `language` is "" unless the body is not SQL and not read.
     """
 
     name: str
     variables: frozenset[str]
     statements: tuple[ScriptItem, ...]
-    language: str = ""
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +145,17 @@ class Script:
     dialect: Dialect
     facts: DialectFacts
     statements: tuple[ScriptItem, ...]
-    variables: frozenset[str] = frozenset()
-    has_halves: bool = False
-    warnings: tuple[str, ...] = ()
-    functions: Mapping[str, Function] = field(default_factory=dict)
+    variables: frozenset[str]
+    has_halves: bool
+    warnings: tuple[str, ...]
+    functions: Mapping[str, Function]
 
 
 def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
-    An empty text has no statements. Raises UnreadableDocument with every error if all statements are broken.
-    Raises TooLarge instead if the text or one of them is too much for the parser. Also raises the errors of
-    `deadline.check`.
+    An empty text has no statements. Raises UnreadableDocument with every error if all statements are broken,
+    TooLarge if the text or one of them is too much for the parser, and the errors of `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")
@@ -171,8 +174,7 @@ def parse_script(sql: str, dialect: str) -> Script:
                 raise StatementTooLarge(f"sql: statement {number}, {item.error.detail}")
         raise UnreadableDocument(errors)
     warnings = (QUOTED_NAMES,) if parser.has_quoted_names else ()
-    script = Script(parser.dialect, facts, statements, variables, has_halves=has_halves, warnings=warnings)
-    return replace(script, functions=parser.functions)
+    return Script(parser.dialect, facts, statements, variables, has_halves, warnings, parser.functions)
 
 
 def without_literals(sql: str, *, dialect: str) -> str:
@@ -190,11 +192,6 @@ def without_literals(sql: str, *, dialect: str) -> str:
     except SqlglotError:
         return ""
     return SourceText(text, tokens).full_text()
-
-
-def dialects_that_read(statement: str) -> list[str]:
-    """Return the first dialects in SUGGESTED, at most SUGGESTED_MAX, that read a text as one statement."""
-    return list(islice((name for name in SUGGESTED if _reads(name, statement)), SUGGESTED_MAX))
 
 
 def _reads(dialect: str, statement: str) -> bool:
@@ -266,10 +263,7 @@ class _StatementParser:
         return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
-        """Parse one part of a script; return None for an empty statement, and for a function, which is kept.
-
-        Raises the errors of `deadline.check`.
-        """
+        """Parse a part of a script; return None if it is empty or, added to `functions`, a function."""
         # Parsing takes most of the time for a long script.
         deadline.check()
         if isinstance(part, ProcedureTokens):
@@ -301,15 +295,11 @@ class _StatementParser:
         items = self.parse(part.text)[0] if _QUERY_START.match(part.text) else ()
         query = self._statement(part.tokens, sql) if part.tokens else items[0] if len(items) == 1 else None
         self.has_suggested = has_suggested
-        is_query = isinstance(query, Statement) and isinstance(query.tree, exp.Query)
-        body = query if is_query and isinstance(query, Statement) else None
+        body = query if isinstance(query, Statement) and isinstance(query.tree, exp.Query) else None
         self.functions[part.name.rpartition(".")[2]] = Function(part.parameters, body)
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
-        """Parse the tokens of one statement; return BrokenStatement if it is invalid, None if it is empty.
-
-        There is at least one token; a lone `;` is empty.
-        """
+        """Parse the tokens, at least one, of a statement; return None for a lone `;`, which is empty."""
         if tokens[0].token_type is TokenType.UNKNOWN:
             return _broken(tokens[0].text)
         if (broken := _broken_by_variable(tokens, sql)) is not None:
@@ -337,21 +327,18 @@ class _StatementParser:
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
         """Return a broken statement; the first one, if short, names the dialects in which it is valid."""
-        size = tokens[-1].end + 1 - tokens[0].start
-        if self.has_suggested or size > SUGGESTED_SIZE_MAX:
+        text = sql[tokens[0].start : tokens[-1].end + 1]
+        if self.has_suggested or len(text) > SUGGESTED_SIZE_MAX:
             return BrokenStatement(error)
         self.has_suggested = True
-        others = dialects_that_read(sql[tokens[0].start : tokens[-1].end + 1])
+        others = list(islice((name for name in SUGGESTED if _reads(name, text)), SUGGESTED_MAX))
         if not others:
             return BrokenStatement(error)
         hint = f"read as {self._facts.name}, but valid in {', '.join(others)}: give `dialect`"
         return BrokenStatement(replace(error, detail=f"{error.detail} ({hint})"))
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
-        """Parse the tokens of one statement. Raises UnreadableDocument for errors, including the library's.
-
-        Also raises ParserStepsExceeded, and the errors of `deadline.check`.
-        """
+        """Parse a statement. Raises UnreadableDocument, ParserStepsExceeded, or as `deadline.check` does."""
         try:
             trees = self._parser.parse(tokens, sql)
         except (LineageError, ParserStepsExceeded):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,11 +12,11 @@ import msgspec
 
 from fll_hbase.model.dataset_spelling import path_name
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError
 from fll_hbase.sources.native.document import read_head
-from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
 
 DATASET_NAMESPACE = "datasetNamespace"
@@ -33,18 +33,116 @@ _DIVISORS = ((10**11, 1), (10**14, 10**3), (10**17, 10**6))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
+class Row(Part):
+    """A row, or an object inside it, and methods for values that exports write in several ways."""
+
+    __slots__ = ()
+
+    def first_text(self, *names: str, bytes_max: int | None = None) -> str:
+        """Return the first column that is not null or empty, "" if there is none; an integer becomes text.
+
+        Any other value, and a text of more than `bytes_max` bytes, adds an error and returns `?`.
+        """
+        for name in names:
+            value = self.get(name)
+            # Exports write ids as numbers if all of their characters are digits.
+            if type(value) is int:
+                return str(value)
+            if value is not None and value != "":
+                return self.validator.name(value, self.path_of(name), bytes_max=bytes_max)
+        return ""
+
+    def required_text(self, *names: str, bytes_max: int | None = None) -> str:
+        """Return the first column as `first_text` does; `?` with an error if there is none."""
+        value = self.first_text(*names, bytes_max=bytes_max)
+        if not value:
+            others = f", and so is {', '.join(names[1:])}" if len(names) > 1 else ""
+            self.error(f"missing{others}", names[0])
+        return value or "?"
+
+    def first_time_ms(self, *names: str) -> int:
+        """Return the first time that is not null, in ms since 1970; 0 with an error for a missing or bad one.
+
+        The last name is in the error of a missing time. A number, also as text of ten digits or more, counts
+        seconds, milliseconds, microseconds or nanoseconds since 1970, by its size. Any other text is ISO
+        8601, also with a space before the zone.
+        """
+        name = next((name for name in names if self.get(name) not in (None, "")), names[-1])
+        value: Any = self.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = _number_to_text(value)
+        elif isinstance(value, str) and _NUMBER.fullmatch(value):
+            value = _number_to_text(float(value))
+        elif isinstance(value, str):
+            value = _ZONE.sub(lambda zone: f"{zone[1]}:{zone[2]}" if zone[1] else "Z", value)
+        given = {} if value is None or value == "" else {name: value}
+        return Part(self.validator, given, self.path).time_ms(name)
+
+    def nested(self, name: str) -> Row:
+        """Return a column, parsed if it is a text, which must be JSON.
+
+        The value is None if the column is missing, blank or, with an error, not JSON.
+        """
+        value = self.get(name)
+        if isinstance(value, str):
+            try:
+                value = msgspec.json.decode(value) if value.strip() else None
+            except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+                self.error(f"is not JSON: {error}", name)
+                value = None
+        return Row(self.validator, value, self.path_of(name))
+
+    def record(self, name: str) -> Row:
+        """Return a column that is an object or its JSON text; an empty object if the column is missing."""
+        part = self.nested(name)
+        return Row(self.validator, {}, part.path) if part.value is None else part.as_object()
+
+    def nested_items(self, name: str) -> list[Row]:
+        """Return the items of an array of objects, none if it is missing; add errors for other values."""
+        part = self.nested(name)
+        if part.value is not None and not isinstance(part.value, list):
+            part.error("must be an array of objects")
+        return [item for item in part.listed() if item.as_object().is_object]
+
+
 @dataclass(frozen=True, slots=True)
 class RowDocument:
     """The rows of a document, the namespace of its runs, and the namespace of its datasets or ""."""
 
     top: Part
-    rows: tuple[Part, ...]
+    rows: tuple[Row, ...]
     namespace: str
     dataset_namespace: str
 
-    def check(self) -> None:
-        """Raise UnreadableDocument with all errors of all rows, if there are any."""
+    def read_each(self, read_run: Callable[[Row, RowDocument], RecordedRun | None]) -> ParsedRows:
+        """Return the runs that `read_run` returns for the rows, without None. Raises like `parsed`."""
+        return self.parsed([read_run(row, self) for row in deadline.watched(self.rows)])
+
+    def parsed(self, runs: Iterable[RecordedRun | None]) -> ParsedRows:
+        """Return the runs without None, with the warnings. Raises UnreadableDocument with all errors."""
         self.top.validator.check()
+        return ParsedRows(tuple(filter(None, runs)), tuple(self.top.validator.warnings))
+
+    def recorded(
+        self,
+        info: FieldLineageInfo,
+        *,
+        run: str,
+        start_ms: int,
+        application: str,
+        kind: str,
+        program: str,
+        state: State,
+        user: str,
+        sql: str,
+        error: str,
+        parent: str = "",
+    ) -> RecordedRun:
+        """Return the run of a statement, with at most ERROR_CHARACTERS_MAX characters of its error."""
+        details = encode_details(sql=sql, error=error[:ERROR_CHARACTERS_MAX], parent=parent, user=user)
+        return RecordedRun(
+            ProgramRun(self.namespace, application, "", kind, program, run, start_ms, state, details), info
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,134 +153,27 @@ class ParsedRows:
     warnings: tuple[FieldError, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StatementFacts:
-    """Facts of the run of a statement; `program` is the name of its program, `type` its kind."""
-
-    run: str
-    start_ms: int
-    application: str
-    type: str
-    program: str
-    state: State = State.COMPLETE
-    user: str = ""
-    sql: str = ""
-    error: str = ""
-    parent: str = ""
-
-
 def read_rows(document: object, source: str, *, namespace: str | None, has_lower_names: bool) -> RowDocument:
     """Read the rows in the member `source`; with `has_lower_names`, names of columns ignore case.
 
     `namespace` comes from the URL. If it is None, the document must contain one. Adds an error for each row
-    that is not an object, and for a document without rows. Raises UnreadableDocument for anything but an
-    object.
+    that is not an object, and if there are no rows. Raises UnreadableDocument for anything but an object.
     """
     top, namespace = read_head(document, namespace, source, "namespace", DATASET_NAMESPACE)
     dataset_namespace = top.optional(DATASET_NAMESPACE, bytes_max=ID_BYTES_MAX)
     if top.get(source) == []:
         top.error("must have at least one row", source)
     items = [item for item in top.items(source, required=True) if item.as_object().is_object]
-    rows = tuple(map(_lower_names, items) if has_lower_names else items)
+    rows = tuple(_row(item, has_lower_names=has_lower_names) for item in items)
     return RowDocument(top, rows, namespace, dataset_namespace)
 
 
-def read_single_rows(
-    document: object,
-    source: str,
-    read_run: Callable[[Part, RowDocument], RecordedRun | None],
-    *,
-    namespace: str | None,
-    has_lower_names: bool,
-) -> ParsedRows:
-    """Read the rows of `read_rows`, each as the run that `read_run` returns, or None for a row without one.
-
-    Raises UnreadableDocument with every error of every row, and TooLarge.
-    """
-    rows = read_rows(document, source, namespace=namespace, has_lower_names=has_lower_names)
-    runs = [read_run(row, rows) for row in deadline.watched(rows.rows)]
-    rows.check()
-    return ParsedRows(tuple(filter(None, runs)), tuple(rows.top.validator.warnings))
-
-
-def _lower_names(row: Part) -> Part:
-    """Return a row with lower-case names of columns; add an error for names that differ only in case."""
-    members = {name.lower(): value for name, value in row.members.items()}
-    if len(members) < len(row.members):
-        row.error("has two columns whose names differ only in case")
-    return Part(row.validator, members, row.path)
-
-
-def text(row: Part, *names: str, bytes_max: int | None = None) -> str:
-    """Return the first column that is not null or empty, "" if there is none; an integer becomes text.
-
-    Any other value, and a text of more than `bytes_max` bytes, adds an error and returns `?`.
-    """
-    for name in names:
-        value = row.get(name)
-        # Exports write ids as numbers if all of their characters are digits.
-        if type(value) is int:
-            return str(value)
-        if value is not None and value != "":
-            return row.validator.name(value, row.path_of(name), bytes_max=bytes_max)
-    return ""
-
-
-def required_text(row: Part, *names: str, bytes_max: int | None = None) -> str:
-    """Return the first column that is not null or empty, as in `text`; `?` with an error if there is none."""
-    value = text(row, *names, bytes_max=bytes_max)
-    if not value:
-        row.error("missing" if len(names) == 1 else f"missing, and so is {', '.join(names[1:])}", names[0])
-    return value or "?"
-
-
-def nested(row: Part, name: str) -> Part:
-    """Return a column, parsed if it is a text, which must be JSON.
-
-    The value is None if the column is missing, blank or, with an error, not JSON.
-    """
-    value = row.get(name)
-    if isinstance(value, str):
-        try:
-            value = msgspec.json.decode(value) if value.strip() else None
-        except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-            row.error(f"is not JSON: {error}", name)
-            value = None
-    return Part(row.validator, value, row.path_of(name))
-
-
-def record(row: Part, name: str) -> Part:
-    """Return a column that is an object or its JSON text; an empty object if the column is missing."""
-    part = nested(row, name)
-    return Part(row.validator, {}, part.path) if part.value is None else part.as_object()
-
-
-def nested_items(row: Part, name: str) -> Sequence[Part]:
-    """Return the items of a column of arrays of objects; none if it is missing. Adds errors for others."""
-    part = nested(row, name)
-    if part.value is not None and not isinstance(part.value, list):
-        part.error("must be an array of objects")
-    return [item for item in part.listed() if item.as_object().is_object]
-
-
-def time_ms(row: Part, *names: str) -> int:
-    """Return the first time that is not null, in ms since 1970; 0 with an error for a missing or bad one.
-
-    The last name is in the error of a missing time.
-
-    A number, also as text of ten digits or more, counts seconds, milliseconds, microseconds or nanoseconds
-    since 1970, by its size. Any other text is ISO 8601, also with a space before the zone.
-    """
-    name = next((name for name in names if row.get(name) not in (None, "")), names[-1])
-    value: Any = row.get(name)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = _number_to_text(value)
-    elif isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = _number_to_text(float(value))
-    elif isinstance(value, str):
-        value = _ZONE.sub(lambda zone: f"{zone[1]}:{zone[2]}" if zone[1] else "Z", value)
-    given = {} if value is None or value == "" else {name: value}
-    return read_time_ms(Part(row.validator, given, row.path), name)
+def _row(item: Part, *, has_lower_names: bool) -> Row:
+    """Return a row, maybe with lower-case names; add an error for names that differ only in case."""
+    members = {name.lower() if has_lower_names else name: value for name, value in item.members.items()}
+    if len(members) < len(item.members):
+        item.error("has two columns whose names differ only in case")
+    return Row(item.validator, members, item.path)
 
 
 def _number_to_text(number: float) -> str:
@@ -197,8 +188,7 @@ def _number_to_text(number: float) -> str:
 def path_dataset(path: str, namespace: str) -> Dataset:
     """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    Partitions at its end are removed. A path without a scheme, or whose namespace would be too long, is in
-    `namespace`, unchanged.
+    Partitions at its end are removed. A path without a short scheme is in `namespace`, unchanged.
     """
     dataset = Dataset(*path_name(path))
     is_uri = _SCHEME.match(path) and len(dataset.namespace.encode()) <= ID_BYTES_MAX
@@ -211,21 +201,3 @@ def program_name(verb: str, targets: Iterable[Dataset]) -> str:
     more = f" and {len(names) - _TARGETS_MAX} more" if len(names) > _TARGETS_MAX else ""
     name = f"{verb} {', '.join(names[:_TARGETS_MAX])}{more}".strip()
     return name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
-
-
-def program_run(facts: StatementFacts, namespace: str) -> ProgramRun:
-    """Return the run of a statement in the namespace of its document."""
-    details = encode_details(
-        sql=facts.sql, error=facts.error[:ERROR_CHARACTERS_MAX], parent=facts.parent, user=facts.user
-    )
-    return ProgramRun(
-        namespace=namespace,
-        application=facts.application,
-        version="",
-        type=facts.type,
-        program=facts.program,
-        run=facts.run,
-        start_ms=facts.start_ms,
-        state=facts.state,
-        details=details,
-    )

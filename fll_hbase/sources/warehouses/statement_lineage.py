@@ -78,11 +78,10 @@ class StatementLineage:
         names = UniqueNames()
         # Sorted, since names of operations are part of the checksum.
         origins = {dataset: names.assign(f"read {dataset.name}") for dataset in self.sources}
-        reads = [
+        operations: list[Operation] = [
             Read(name, "", dataset, "", tuple(map(Field, sorted(self._reads[dataset]))))
             for dataset, name in origins.items()
         ]
-        operations: list[Operation] = [*reads]
         unknown: dict[str, set[str] | None] = {}
         for target in self.targets:
             transforms = list(self._transforms(target, origins, names))
@@ -102,10 +101,7 @@ class StatementLineage:
             yield Transform(names.assign(f"{target.name}.{column}"), "", inputs, (Field(column),))
 
     def _unknown_sources(self, target: Dataset) -> set[Dataset] | None:
-        """Return the sources that are related to a target in an unknown way, None for all of them.
-
-        They are those from which no column of the target is known to come.
-        """
+        """Return the sources of a target from which no column is known to come, None for all of them."""
         columns = self._columns[target].values()
         if target in self._open and not columns:
             return None
@@ -121,11 +117,9 @@ def _with_unknown_origins(
 ) -> list[Operation]:
     """Return the operations; WRITEs state their unknown origins if the default relations would be wrong."""
     reads = [operation for operation in operations if isinstance(operation, Read)]
-    all_names, without_columns = (
-        {read.name for read in reads},
-        {read.name for read in reads if not read.outputs},
-    )
-    writes = [operation for operation in operations if isinstance(operation, Write)]
+    all_names = {read.name for read in reads}
+    without_columns = {read.name for read in reads if not read.outputs}
+    writes = (operation for operation in operations if isinstance(operation, Write))
     implied = {write.name: without_columns if write.inputs else all_names for write in writes}
     if all(unknown[name] in (None, names) for name, names in implied.items()):
         return operations

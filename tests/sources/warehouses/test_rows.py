@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.validation import Part, Validator
+from fll_hbase.sources.validation import Validator
 from fll_hbase.sources.warehouses import rows
 
 TIME_MS = int(datetime(2026, 1, 31, 9, 30, 0, 250_000, tzinfo=UTC).timestamp() * 1000)
 
 
-def row(**members: Any) -> Part:
-    return Part(Validator(), members, "rows.0")
+def row(**members: Any) -> rows.Row:
+    return rows.Row(Validator(), members, "rows.0")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def row(**members: Any) -> Part:
 )
 def test_a_time(given: object) -> None:
     part = row(end_time=given)
-    assert rows.time_ms(part, "start_time", "end_time") == TIME_MS
+    assert part.first_time_ms("start_time", "end_time") == TIME_MS
     assert not part.validator.errors
 
 
@@ -47,18 +47,18 @@ def test_a_time(given: object) -> None:
 )
 def test_a_bad_time_is_one_error(given: object) -> None:
     part = row(t=given)
-    assert rows.time_ms(part, "t") == 0
+    assert part.first_time_ms("t") == 0
     assert [error.path for error in part.validator.errors] == ["rows.0.t"]
 
 
 def test_eight_digits_are_a_date() -> None:
     midnight = datetime(2026, 1, 31, tzinfo=UTC)
-    assert rows.time_ms(row(t="20260131"), "t") == midnight.timestamp() * 1000
+    assert row(t="20260131").first_time_ms("t") == midnight.timestamp() * 1000
 
 
 def test_json_may_be_text() -> None:
     part = row(a='[{"b": 1}]', b=[{"b": 1}], c="", d=None)
-    items = [[item.value for item in rows.nested_items(part, name)] for name in "abcde"]
+    items = [[item.value for item in part.nested_items(name)] for name in "abcde"]
     assert items == [[{"b": 1}], [{"b": 1}], [], [], []]
     assert not part.validator.errors
 
@@ -66,15 +66,15 @@ def test_json_may_be_text() -> None:
 @pytest.mark.parametrize("given", ["{", "[1]", '{"a": 1}', 1, "\ud800"])
 def test_other_json_is_an_error(given: object) -> None:
     part = row(a=given)
-    assert rows.nested_items(part, "a") == []
+    assert part.nested_items("a") == []
     assert part.validator.errors.count == 1
 
 
 def test_a_number_is_a_text_and_a_list_is_not() -> None:
     part = row(a=12, b=[1], c="")
-    assert (rows.text(part, "c", "a"), rows.text(part, "c")) == ("12", "")
-    assert rows.required_text(part, "c") == "?"
-    rows.text(part, "b")
+    assert (part.first_text("c", "a"), part.first_text("c")) == ("12", "")
+    assert part.required_text("c") == "?"
+    part.first_text("b")
     assert [error.path for error in part.validator.errors] == ["rows.0.c", "rows.0.b"]
 
 

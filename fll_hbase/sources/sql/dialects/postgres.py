@@ -54,10 +54,7 @@ def postgres_name(node: exp.Expr, _: IsTable, function: FunctionName) -> str:
 
 
 def _name(node: exp.Expr, function: FunctionName) -> tuple[str, int]:
-    """Return the name of an expression and its strength: 2, 1 from a type or CASE, or 0 without a name.
-
-    The rules follow PostgreSQL's parser for a target without an alias.
-    """
+    """Return the name in PostgreSQL's parser and its strength: 2, 1 from a type or CASE, 0 without a name."""
     match node:
         case exp.Column() | exp.Identifier():
             return node.name, 2

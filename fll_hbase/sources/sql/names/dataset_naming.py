@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from fll_hbase.model.dataset_spelling import file_alias
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.sources.dialect_names import dialect_of, scheme_of
 from fll_hbase.sources.sql.dialects import facts_of
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
-from fll_hbase.sources.sql.dialects.schemes import dialect_of, scheme_of
 from fll_hbase.sources.validation import ID_BYTES_MAX
 
 
@@ -23,9 +23,8 @@ from fll_hbase.sources.validation import ID_BYTES_MAX
 class DatasetNaming:
     """Naming of the tables of a script.
 
-    Without a `dialect`, names stay as written. `catalog` and `schema` complete names that lack them. With
-    `is_mapped`, names have the form that OpenLineage or DataHub use in the `namespace`. A table has an alias
-    in each of `alias_namespaces`.
+    Without a `dialect`, names stay as written. `catalog` and `schema` complete names. With `is_mapped`, they
+    are as in OpenLineage or DataHub in `namespace`. A table has an alias in each of `alias_namespaces`.
     """
 
     namespace: str

@@ -93,7 +93,6 @@ class TableSchemas:
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
         """Set all columns of a table, in order, replacing known columns; later statements see them."""
         self._schemas[dataset] = TableSchema(tuple(fields), declared=True)
-        # Later statements must see the new columns.
         self._columns.pop(dataset, None)
         self._field_spelling.pop(dataset, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -46,6 +46,10 @@ class ColumnProvenance:
         """Return the column with `name` as its text, unless it already has a text."""
         return self if self.text else replace(self, text=name)
 
+    def with_indirect(self, fields: Set[IndirectInput]) -> ColumnProvenance:
+        """Return the column with further indirect inputs."""
+        return replace(self, indirect=self.indirect | fields)
+
 
 NamedColumn: TypeAlias = tuple[str, ColumnProvenance]
 ColumnFallback: TypeAlias = Callable[[str], ColumnProvenance | None]
@@ -83,12 +87,9 @@ class ColumnSet:
 
     def __post_init__(self) -> None:
         """Index the columns by name, as written and in lower case; the first column of a name wins."""
-        by_name: dict[str, ColumnProvenance] = {}
-        for name, column in self.items:
-            by_name.setdefault(name, column)
+        backwards = self.items[::-1]
         # An exact spelling wins over a spelling that differs in case.
-        for name, column in self.items:
-            by_name.setdefault(name.lower(), column)
+        by_name = {name.lower(): column for name, column in backwards} | dict(backwards)
         object.__setattr__(self, "_by_name", by_name)
 
     @property
@@ -155,8 +156,7 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
 
     The result has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX.
     It is `unknown` if any of them is, has `parts` only if all have the same parts, and has no `origin`. A
-    single column is returned unchanged. Without any column, the result is a generated column. Raises
-    TooManyColumns.
+    single column is returned unchanged, and a generated column without any. Raises TooManyColumns.
     """
     alternatives = list(columns)
     if len(alternatives) == 1:

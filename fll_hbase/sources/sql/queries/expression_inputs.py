@@ -22,9 +22,8 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     as_indirect,
     merge_parts,
 )
-from fll_hbase.sources.sql.queries.file_functions import look_up
-from fll_hbase.sources.sql.queries.row_functions import CALLS, EXPLODE, makes_rows
 from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.queries.table_functions import CALLS, EXPLODE, look_up, makes_rows
 from fll_hbase.sources.sql.script.source_text import to_sql
 
 Operand: TypeAlias = tuple[exp.Expr, str]
@@ -77,8 +76,7 @@ class ExpressionInputs:
     def to_column(self, text: str, fields: Mapping[str, ColumnProvenance] | None = None) -> ColumnProvenance:
         """Return the column that the expression computes, with `text` and its first STEPS_MAX steps.
 
-        An indirect input of the expression that does not belong to any of `fields` becomes an input of each
-        of them.
+        An indirect input that belongs to no field in `fields` becomes an input of each.
         """
         steps = tuple(self.steps.items())[:STEPS_MAX]
         direct, indirect = frozenset(self.direct), frozenset(self.indirect)
@@ -325,7 +323,7 @@ def _owner(resolver: Resolver, node: exp.Dot) -> exp.Expr | None:
     return exp.column(*names[::-1]) if is_of_table or (is_method and len(names) == 1) else None
 
 
-def _element(resolver: Resolver, node: exp.Expr, member: str = "") -> ColumnProvenance | None:
+def _element(resolver: Resolver, node: exp.Expr, member: str) -> ColumnProvenance | None:
     """Return the value of `name(i)` or `name(i).member` if `name` is a variable, else None."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if not name or name not in resolver.script.variables:

@@ -151,7 +151,6 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
     merged = 0
     for link in reversed(links):
         right = resolver.query(link.expression)
-        # A UNION by position without further clauses.
         is_plain = isinstance(link, exp.Union) and not any(map(link.args.get, _LINK_CLAUSES))
         if is_plain and _match_by_position(branches[0].columns, right.columns):
             branches.append(right)
@@ -272,15 +271,12 @@ def _later_aliases(
     resolver: Resolver, node: exp.Select
 ) -> Iterator[tuple[str, Callable[[], ColumnProvenance]]]:
     """Yield the lower-case aliases in any expression of a SELECT, each with a function that resolves it."""
+    read_value = partial(field_column, resolver)
     for part in node.walk(prune=lambda part: isinstance(part, exp.Query) and part is not node):
         if isinstance(part, exp.Alias):
             is_item = part.parent is node
-            read = (
-                partial(SelectList(resolver).resolve, part)
-                if is_item
-                else partial(field_column, resolver, part.this)
-            )
-            yield part.alias.lower(), read
+            read, value = (SelectList(resolver).resolve, part) if is_item else (read_value, part.this)
+            yield part.alias.lower(), partial(read, value)
 
 
 def _hide_matched(resolver: Resolver, node: exp.Expr) -> None:

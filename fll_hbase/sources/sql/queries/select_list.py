@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -26,8 +26,8 @@ from fll_hbase.sources.sql.queries.expression_inputs import (
     star_of,
     struct_fields,
 )
-from fll_hbase.sources.sql.queries.row_functions import EXPLODE, WITH_POSITION
 from fll_hbase.sources.sql.queries.scope import Resolver
+from fll_hbase.sources.sql.queries.table_functions import EXPLODE, WITH_POSITION
 from fll_hbase.sources.sql.script.source_text import to_sql
 
 _SELECTING_STARS = (exp.Like, exp.ILike, exp.SimilarTo)
@@ -87,8 +87,7 @@ class SelectList:
     def resolve(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
         """Return the provenance of one expression with its own text, and add its row dependencies.
 
-        `kind` is the list in the script that contains it: `SELECT`, `SET` or `VALUES`. A name that cannot be
-        resolved makes the column `unknown`.
+        `kind` is the list that contains it: `SELECT`, `SET` or `VALUES`. An unknown name makes it `unknown`.
         """
         value = node.unalias()
         column = self._plain_column(value)
@@ -202,16 +201,11 @@ class SelectList:
         `item` is the star with its qualifier. A table or struct with unknown columns adds a warning, and
         `columns` is then incomplete. Names in EXCEPT, REPLACE or RENAME that the star lacks are ignored.
         """
-        excluded = {node.name.lower() for node in _argument_list(star, "except_") if not _qualifier(node)}
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
-        without = {
-            (*_qualifier(node), node.name.lower())
-            for node in _argument_list(star, "except_")
-            if _qualifier(node)
-        }
+        without = {(*_qualifier(node), node.name.lower()) for node in _argument_list(star, "except_")}
         for name, column in self._star_columns(item, without):
-            if name.lower() not in excluded:
+            if (name.lower(),) not in without:
                 column = replaced.get(name.lower(), column.with_text(name) if column.origin else column)
                 yield names.get(name.lower(), name), column
 
@@ -226,9 +220,7 @@ class SelectList:
         parts = value.walk(prune=lambda part: isinstance(part, exp.Query))
         return any(isinstance(part, exp.Columns) and not part.args.get("unpack") for part in parts)
 
-    def _star_columns(
-        self, item: exp.Expr, without: Collection[tuple[str, ...]] = ()
-    ) -> Iterator[NamedColumn]:
+    def _star_columns(self, item: exp.Expr, without: set[tuple[str, ...]]) -> Iterator[NamedColumn]:
         """Yield the columns of a star except `without`, each given by the end of a table's name and a column.
 
         Warns of an absent table or unknown columns, and marks this list as incomplete.
@@ -251,12 +243,9 @@ class SelectList:
             self._is_ordered = self._is_ordered and columns.is_ordered
             if columns.fallback is not None:
                 self._fallbacks.append(columns.fallback)
-            dropped = {name for *suffix, name in without if expanded.name[-len(suffix) :] == tuple(suffix)}
-            yield from (
-                item
-                for item in columns.items
-                if item[0].lower() not in keys and item[0].lower() not in dropped
-            )
+            hidden = {name for *suffix, name in without if expanded.name[-len(suffix) :] == tuple(suffix)}
+            hidden |= keys.keys()
+            yield from (item for item in columns.items if item[0].lower() not in hidden)
 
     def _members(self, item: exp.Expr, path: list[str]) -> tuple[NamedColumn, ...]:
         """Return the fields of the struct before a star; warn if they are unknown."""

@@ -1,10 +1,9 @@
 """Statements that would take the parser too much time, found by their tokens.
 
 Commas, words or operators separate whatever a normal statement repeats, and the parser reads such lists in
-loops. Any other repetition, such as `[0]`, becomes a tree as deep as it is long. The parser often walks the
-tree again for each level. It also tries several readings in turn. For example, a join without a condition may
-be a part of a later join, and a type's name may be a function or a cast. Each further level of nesting at
-least doubles the time.
+loops. Any other repetition, such as `[0]`, becomes a tree as deep as it is long, which the parser often walks
+again for each level. It also tries several readings in turn: a join without a condition may be a part of a
+later join, and a type's name a function or a cast. Each level of nesting at least doubles the time.
 """
 
 from __future__ import annotations
@@ -64,8 +63,7 @@ def find_excess(tokens: Sequence[Token], dialect: Dialect) -> str:
 
 def _pivoted(tokens: Sequence[Token], start: int) -> int:
     """Return the largest possible number of columns from the PIVOT whose brackets begin at token `start`."""
-    # The number of items so far in each open bracket. A closed bracket multiplies the product if it is a
-    # list.
+    # The number of items so far in each open bracket. A closed list multiplies the product.
     items: list[int] = []
     product = 1
     for token in islice(tokens, start, None):

@@ -1,9 +1,8 @@
 """Double quotes: whether they enclose names in a script, although its dialect has strings by default.
 
 Spark and Databricks read names with `spark.sql.ansi.doubleQuotedIdentifiers`, Hive with `standard` quoted
-identifiers, MySQL with ANSI_QUOTES. A script does not always contain that setting, but a quoted text in a
-place where only a name is possible shows it. If they were read as strings, the script's columns would have no
-inputs.
+identifiers, MySQL with ANSI_QUOTES. A script may lack that setting, but a quoted text where only a name is
+possible shows it. If they were read as strings, the script's columns would have no inputs.
 """
 
 from __future__ import annotations

@@ -40,8 +40,7 @@ class UnknownTarget(Exception):
 class TableWrite:
     """Fields that one statement writes into a dataset.
 
-    `fields` is None if they could not be determined, () if there are none. `unmapped` are fields that the
-    statement reads for an unknown purpose.
+    `fields` is None if unknown, () if there are none. `unmapped` are fields read for an unknown purpose.
     """
 
     verb: str
@@ -198,8 +197,7 @@ class ScriptState:
     def statement_columns(self, tokens: int) -> Iterator[None]:
         """Return a context for reading a statement of `tokens` tokens, which counts columns that remain.
 
-        The first columns, up to the number of tokens, are free, since the statement may list them. Raises
-        TooManyColumns.
+        As many columns as tokens are free, since the statement may list them. Raises TooManyColumns.
         """
         retained, view_columns = self.retained, self.view_columns
         with derived_columns.part() as part:

@@ -1,8 +1,7 @@
 """Source text of expressions and clauses, without comments and with literals as placeholders.
 
-The script's tokens delimit the text, so that a new version of the SQL library does not change it. Such texts
-describe operations, which are part of a run's checksum. An item is one expression in the list of a SELECT,
-SET or VALUES.
+The script's tokens delimit the text, so that no new version of the SQL library changes it: texts describe
+operations, which are part of a run's checksum. An item is one expression in a SELECT, SET or VALUES.
 """
 
 from __future__ import annotations
@@ -248,8 +247,7 @@ def sql_row_words(sql: str) -> Counter[str]:
     """Return how often SQL of any dialect has EXCEPT, INTERSECT, and words such as LEFT or SEMI before JOIN.
 
     They decide which rows a query has, and lineage has the same fields for each of them. Joins whose sides
-    differ also count as `JOIN name`, with the last part of the joined table's name in lower case. SQL without
-    valid tokens has none.
+    differ also count as `JOIN name`, by the last part of the name in lower case. Invalid SQL has no words.
     """
     try:
         tokens = Dialect.get_or_raise("").tokenize(sql)

@@ -1,6 +1,7 @@
 """Statement splitter: from the tokens of a script to the tokens of its statements, procedures and calls.
 
-Control flow is skipped, so that the statements inside it are read as if all of them were executed.
+Control flow is skipped, so that the statements inside it are read as if all of them were executed. In T-SQL,
+statements also end without a `;` before the next first word.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeAlias
 from sqlglot.tokenizer_core import Token, TokenType
 
 from fll_hbase.sources.sql.dialects.facts import DialectFacts, StatementEnd
-from fll_hbase.sources.sql.script import row_cursors, statement_boundaries
+from fll_hbase.sources.sql.script import row_cursors
 from fll_hbase.sources.sql.script.row_cursors import RowTokens
 from fll_hbase.sources.sql.script.statement_tokens import is_alone_on_line, keyword, word_at
 
@@ -58,21 +59,42 @@ _NO_DECLARATIONS = {
 _FORALL_MAX = 60
 """Tokens of FORALL before the statement that it runs for each element."""
 
+_CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.CASE: _T.END}
+
+_QUERY_STARTS = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"}
+_STARTS = _QUERY_STARTS | {
+    *("ALTER", "BEGIN", "COMMIT", "CREATE", "DECLARE", "DENY", "DROP", "ELSE", "END", "EXEC", "EXECUTE"),
+    *("FETCH", "GRANT", "IF", "PRINT", "RAISERROR", "RETURN", "REVOKE", "ROLLBACK", "SET", "THROW"),
+    *("TRUNCATE", "USE", "WHILE", "WITH"),
+}
+"""First words of T-SQL statements; all but THROW are reserved."""
+_CONTINUED_AFTER = {"UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "THEN", "FOR", "OR", "UPDATE"}
+_OPERATORS = {_T.DOT, _T.COMMA, _T.EQ, _T.PLUS, _T.DASH, _T.STAR, _T.SLASH, _T.NEQ, _T.LT, _T.GT}
+_PERMISSIONS = {"GRANT", "REVOKE", "DENY"}
+# Words that may follow the first word of a statement once, as SELECT does in INSERT.
+_CONTINUATIONS = {
+    "INSERT": {"SELECT", "EXEC", "EXECUTE", "WITH"},
+    "WITH": _QUERY_STARTS,
+    "UPDATE": {"SET"},
+    "ALTER": {"DROP", "ALTER", "SET", "CREATE", "WITH"},
+    "DECLARE": {"SET"},
+}
+_OBJECTS = {"TABLE", "VIEW", "PROCEDURE", "PROC", "FUNCTION", "INDEX", "SCHEMA", "DATABASE", "COLUMN"}
+
 
 @dataclass(frozen=True, slots=True)
 class StatementTokens:
     """Tokens of one statement. `procedure` is the lower-case name in the script that it may call, or ""."""
 
     tokens: tuple[Token, ...]
-    procedure: str = ""
+    procedure: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProcedureTokens:
     """A procedure: its lower-case name and variables, and its statements. Without a name it runs at once.
 
-    `text` is the body if it is a string, which is read after the parts. `language` is the language of the
-    body if that is not SQL.
+    `text` is a body that is a string, read after the parts. `language` is "" unless the body is not SQL.
     """
 
     name: str
@@ -92,7 +114,7 @@ class FunctionTokens:
     name: str
     parameters: tuple[str, ...]
     tokens: tuple[Token, ...]
-    text: str = ""
+    text: str
 
 
 ScriptPart: TypeAlias = StatementTokens | ProcedureTokens | FunctionTokens | RowTokens
@@ -220,7 +242,7 @@ class _Splitter:
     def _statement_end(self, start: int, stop: int) -> int:
         """Return the position of a statement's end: its `;` or separator, or the next statement."""
         if self._ends_by_word:
-            return statement_boundaries.statement_end(self._tokens, start, stop)
+            return _end_by_word(self._tokens, start, stop)
         ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
         # In Oracle, `/` alone may end a statement.
         return min(next(ends, stop), _next_position(self._separators, start, stop))
@@ -240,7 +262,7 @@ class _Splitter:
     def _condition_end(self, start: int, stop: int) -> int:
         """Return the position after a condition, `start` if it has no end."""
         if self._ends_by_word:
-            return statement_boundaries.condition_end(self._tokens, start, stop)
+            return _condition_end_by_word(self._tokens, start, stop)
         if self._word(start) == "FORALL":
             numbers = range(start + 1, min(stop, start + _FORALL_MAX))
             return next((number for number in numbers if self._word(number) in _RUN_FOR_ALL), start)
@@ -391,7 +413,7 @@ class _Splitter:
         """Return whether a token alone on its line ends a statement: `/` in Oracle, GO in T-SQL."""
         if self._facts.end is StatementEnd.SLASH and self._tokens[number].token_type is _T.SLASH:
             return is_alone_on_line(self._tokens, number)
-        return self._ends_by_word and statement_boundaries.is_separator(self._tokens, number)
+        return self._ends_by_word and _is_go(self._tokens, number)
 
     def _text(self, number: int) -> str:
         """Return the text of a token, or "" beyond the end."""
@@ -415,3 +437,67 @@ def _next_position(positions: Sequence[int], start: int, default: int) -> int:
     """Return the first of sorted positions from `start` on, or `default` if there is none."""
     index = bisect_left(positions, start)
     return positions[index] if index < len(positions) else default
+
+
+def _end_by_word(tokens: Sequence[Token], start: int, stop: int) -> int:
+    """Return the position after a T-SQL statement at `start`: at its `;`, a GO or the next first word."""
+    first_word = word_at(tokens, start)
+    closing: list[TokenType] = []
+    for number in range(start, stop):
+        kind = tokens[number].token_type
+        if kind is _T.SEMICOLON or (number > start and _is_go(tokens, number)):
+            return number
+        if closing and kind is closing[-1]:
+            closing.pop()
+        elif kind in _CLOSING:
+            closing.append(_CLOSING[kind])
+        elif not closing and number > start and _is_start(tokens, number):
+            word = word_at(tokens, number)
+            if not _continues(tokens, number, first_word):
+                return number
+            # VALUES completes INSERT, so a SELECT after it is another statement.
+            first_word = word if word == "WITH" or first_word in _CONTINUATIONS else first_word
+        elif not closing and first_word == "INSERT" and word_at(tokens, number) in ("VALUES", "DEFAULT"):
+            first_word = "VALUES"
+    return stop
+
+
+def _condition_end_by_word(tokens: Sequence[Token], start: int, stop: int) -> int:
+    """Return the position after the condition of an IF or WHILE, or `start` if no statement follows."""
+    depth = 0
+    for number in range(start + 1, stop):
+        kind = tokens[number].token_type
+        depth += (kind in _CLOSING) - (kind in _CLOSING.values() and depth > 0)
+        if not depth and _is_start(tokens, number):
+            return number
+    return start
+
+
+def _is_go(tokens: Sequence[Token], number: int) -> bool:
+    """Return whether a token is GO on a line of its own, which ends a batch."""
+    return word_at(tokens, number) == "GO" and is_alone_on_line(tokens, number)
+
+
+def _is_start(tokens: Sequence[Token], number: int) -> bool:
+    """Return whether a word may begin a statement at this position."""
+    word = word_at(tokens, number)
+    if word not in _STARTS or tokens[number - 1].token_type in _OPERATORS:
+        return False
+    if word == "WITH":
+        # WITH is a hint or an option, as `WITH SCHEMABINDING AS`, unless a common table expression follows.
+        query = tokens[number + 3 : number + 4]
+        return word_at(tokens, number + 2) == "AS" and bool(query) and query[0].token_type is _T.L_PAREN
+    return not (word == "FETCH" and word_at(tokens, number - 1) in ("ROW", "ROWS"))
+
+
+def _continues(tokens: Sequence[Token], number: int, first_word: str) -> bool:
+    """Return whether a word that may begin a statement belongs to the one that `first_word` began."""
+    word, previous = word_at(tokens, number), word_at(tokens, number - 1)
+    if previous in _CONTINUED_AFTER or word in _CONTINUATIONS.get(first_word, ()):
+        return True
+    if previous == "ON":
+        # DELETE and UPDATE belong to a foreign key; SET NOCOUNT ON ends before the next statement.
+        return word in ("DELETE", "UPDATE")
+    if word == "IF":
+        return first_word in ("DROP", "CREATE", "ALTER") and previous in _OBJECTS
+    return first_word in _PERMISSIONS and previous in _PERMISSIONS

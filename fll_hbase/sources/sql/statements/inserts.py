@@ -1,9 +1,12 @@
-"""Statements that write the result of a query: INSERT, CREATE ... AS, SELECT ... INTO, COPY and LOAD."""
+"""Statements that write the result of a query: INSERT, CREATE ... AS, SELECT ... INTO, COPY and LOAD.
+
+A CREATE may declare columns that the table computes from its others: GENERATED ALWAYS AS (…), MATERIALIZED.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from sqlglot import exp
 
@@ -13,20 +16,20 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     GENERATED,
     UNKNOWN,
     UNKNOWN_COLUMNS,
+    ColumnProvenance,
     ColumnSet,
     NamedColumn,
     QueryResult,
     RowDependencies,
     TableSource,
     all_fields,
+    merge_columns,
 )
-from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs, field_column
 from fll_hbase.sources.sql.queries.query_results import statement_scope
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
-from fll_hbase.sources.sql.statements.computed_columns import declare_computed
-from fll_hbase.sources.sql.statements.returning import read_returning
 from fll_hbase.sources.sql.statements.variables import assign_result
 from fll_hbase.sources.sql.statements.write_target import (
     Target,
@@ -34,6 +37,7 @@ from fll_hbase.sources.sql.statements.write_target import (
     listed_values,
     map_to_target,
     mark_defaults,
+    read_returning,
     read_target,
 )
 
@@ -85,7 +89,7 @@ def _on_conflict(
     where = conflict.args.get("where")
     condition = collect_inputs(inner, [(where, "conditional")] if where is not None else [])
     updated = [
-        (name, replace(column, indirect=column.indirect | condition.indirect))
+        (name, column.with_indirect(condition.indirect))
         for name, column in assignments(inner, select_list, conflict.expressions, table.alias_or_name)
     ]
     return updated, select_list.dependencies | condition.dependencies
@@ -141,28 +145,26 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
 
 def create(resolver: Resolver, node: exp.Expr) -> None:
     """Read CREATE TABLE or VIEW from a query, as a clone, or with declared columns only; ignore others."""
-    kind = str(node.args.get("kind") or "").upper()
+    script, kind = resolver.script, str(node.args.get("kind") or "").upper()
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)
-    if is_temporary or (kind == "VIEW" and not resolver.script.database):
-        _add_unqualified(resolver.script, node.this)
+    if is_temporary or (kind == "VIEW" and not script.database):
+        _add_unqualified(script, node.this)
     written = node.find(exp.ToTableProperty)
     if written is not None:
         # A materialized view of ClickHouse is a trigger, whose rows go into the table after TO.
         node.this.replace(written.this)
         kind = "TABLE"
-    target = read_target(resolver.script, node.this)
-    is_temporary = is_temporary or resolver.script.tables.is_transient(target.dataset)
+    target = read_target(script, node.this)
+    is_temporary = is_temporary or script.tables.is_transient(target.dataset)
     query = node.args.get("expression") or (clone.this if (clone := node.args.get("clone")) else None)
     if query is None:
         _declare(resolver, node, target.dataset, is_temporary=is_temporary)
         return
-    resolver.script.computed.pop(target.dataset, None)
+    script.computed.pop(target.dataset, None)
     result = statement_scope(resolver, node).query(query)
-    _create(
-        resolver.script, f"CREATE {kind}", target, result, is_temporary=is_temporary, is_view=kind == "VIEW"
-    )
+    _create(script, f"CREATE {kind}", target, result, is_temporary=is_temporary, is_view=kind == "VIEW")
 
 
 def cache(resolver: Resolver, node: exp.Expr) -> None:
@@ -356,3 +358,45 @@ def _is_temporary(node: exp.Expr) -> bool:
     if isinstance(table, exp.Table) and table.this and (table.name[:1] == "#" or temporary_mark(table.this)):
         return True
     return bool(properties and properties.find(exp.TemporaryProperty, exp.VolatileProperty))
+
+
+def declare_computed(resolver: Resolver, dataset: Dataset, columns: Iterable[exp.ColumnDef]) -> None:
+    """Make writes into a table also write columns that it computes, replacing any earlier declaration."""
+    expressions = {column.name: value for column in columns if (value := computed_value(column)) is not None}
+    script = resolver.script
+    script.computed.pop(dataset, None)
+    if expressions:
+        script.computed[dataset] = (frozenset(expressions), partial(_compute, resolver, expressions))
+
+
+def computed_value(column: exp.ColumnDef) -> exp.Expr | None:
+    """Return the expression that computes a column, or None for any other column."""
+    for constraint in column.args.get("constraints") or ():
+        kind = constraint.args.get("kind")
+        if isinstance(kind, exp.ComputedColumnConstraint):
+            return kind.this if isinstance(kind.this, exp.Expr) else None
+        # Some parsers return this for a column without a word such as STORED.
+        if isinstance(kind, exp.GeneratedAsIdentityColumnConstraint) and kind.expression:
+            return kind.expression if isinstance(kind.expression, exp.Expr) else None
+    return None
+
+
+def _compute(resolver: Resolver, expressions: dict[str, exp.Expr], write: TableWrite) -> list[NamedColumn]:
+    """Return the columns that a table computes for a write, if they use any of its columns."""
+    written: dict[str, ColumnProvenance] = {}
+    for name, column in write.fields or ():
+        earlier = written.get(name.lower())
+        written[name.lower()] = merge_columns([earlier, column]) if earlier else column
+    existing = resolver.script.tables.columns(write.target)
+    keeps_others = write.verb in ("UPDATE", "MERGE")
+    computed: list[NamedColumn] = []
+    for name, expression in expressions.items():
+        used = {part.name.lower() for part in expression.find_all(exp.Column)}
+        if name.lower() in written or not used & set(written):
+            continue
+        others = existing.lookup if keeps_others else lambda _: GENERATED
+        columns = ColumnSet(tuple(written.items()), others, is_complete=False)
+        inner = resolver.in_scope(Scope({}, sources=[TableSource((), columns)]))
+        written[name.lower()] = field_column(inner, expression)
+        computed.append((name, written[name.lower()]))
+    return computed

@@ -15,13 +15,13 @@ from fll_hbase.sources.sql.queries.query_results import filter_clause, statement
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import TableWrite, UnknownTarget
-from fll_hbase.sources.sql.statements.returning import read_returning
 from fll_hbase.sources.sql.statements.write_target import (
     Target,
     assigned_field,
     assignments,
     listed_values,
     map_to_target,
+    read_returning,
 )
 
 
@@ -67,9 +67,7 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
         inputs = collect_inputs(visible, operands)
         branch = list(_branch(resolver, select_list, target, when.args["then"], node.this.alias_or_name))
         dependencies |= inputs.dependencies | select_list.dependencies
-        fields += [
-            (name, replace(column, indirect=column.indirect | inputs.indirect)) for name, column in branch
-        ]
+        fields += [(name, column.with_indirect(inputs.indirect)) for name, column in branch]
         if not branch:
             # A branch that deletes filters the rows of the target.
             dependencies |= RowDependencies(frozenset((field, "filter") for field, _ in inputs.indirect))
@@ -95,7 +93,6 @@ def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
     # The target counts as read only if one of its fields is read.
     dependencies = replace(write.dependencies, reads=write.dependencies.reads - {write.target})
     write = replace(write, dependencies=dependencies)
-    # A DELETE without a condition or join uses no field to decide which rows remain.
     if write.verb != "DELETE" or dependencies.indirect:
         resolver.script.write(write)
     read_returning(resolver, node, write)
@@ -104,8 +101,7 @@ def _write(resolver: Resolver, node: exp.Expr, write: TableWrite) -> None:
 def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
     """Return the table behind each query in a WITH, by lower-case name, or None for one of several tables.
 
-    In T-SQL, a change of such a query changes its table. The result is empty for other engines, which change
-    a table of the same name.
+    In T-SQL, a change of such a query changes its table. For other engines, the result is empty.
     """
     tables: dict[str, exp.Expr | None] = {}
     with_ = node.args.get("with_")

@@ -41,8 +41,8 @@ CALL_DEPTH_MAX = 50
 def read_statements(script: ScriptState) -> None:
     """Read every statement of a script in order; a procedure is read where the script first calls it.
 
-    A statement that cannot be read is left out with a warning, and has no writes. A procedure that the script
-    never calls is read at the end, since its text is all that a client can send. Raises TooManyColumns and
+    A statement that cannot be read is left out with a warning. A procedure that is never called is read at
+    the end, since its text is all that a client can send. Raises TooManyColumns and
     the errors of `deadline.check`.
     """
     called: set[str] = set()

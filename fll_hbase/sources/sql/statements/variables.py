@@ -17,6 +17,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnProvenance,
     ColumnSet,
     QueryResult,
+    RowDependencies,
 )
 from fll_hbase.sources.sql.queries.scope import Resolver, variable_name
 from fll_hbase.sources.sql.queries.select_list import SelectList
@@ -142,20 +143,21 @@ def forget_tables(script: ScriptState, tokens: Tokens) -> None:
 
 def as_values(result: QueryResult) -> QueryResult:
     """Return a result whose columns carry the influences on its rows to the statements that use them."""
-    columns, rows = result.columns, result.dependencies.indirect
-
-    def value(column: ColumnProvenance) -> ColumnProvenance:
-        # Each value keeps its inputs, but its text belongs to another statement.
-        return replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
+    columns, rows = result.columns, result.dependencies
 
     def fallback(name: str) -> ColumnProvenance | None:
         column = columns.fallback(name) if columns.fallback else None
-        return value(column) if column else None
+        return _as_value(column, rows) if column else None
 
-    items = tuple((name, value(column)) for name, column in columns.items)
+    items = tuple((name, _as_value(column, rows)) for name, column in columns.items)
     return QueryResult(
         ColumnSet(items, fallback if columns.fallback else None, columns.is_complete, columns.is_ordered)
     )
+
+
+def _as_value(column: ColumnProvenance, rows: RowDependencies) -> ColumnProvenance:
+    """Return a column with the influences on its rows; its text belongs to another statement."""
+    return replace(column, indirect=column.indirect | rows.indirect, text="", steps=(), origin=None)
 
 
 def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
@@ -167,9 +169,7 @@ def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
         columns = [part for part in value.find_all(exp.Column) if part.find_ancestor(exp.Query) is None]
         if all(variable_name(part) in script.variables for part in columns):
             select_list = SelectList(resolver)
-            column = select_list.resolve(value)
-            rows = select_list.dependencies.indirect
-            column = replace(column, indirect=column.indirect | rows, text="", steps=(), origin=None)
+            column = _as_value(select_list.resolve(value), select_list.dependencies)
     script.variables[name] = column
 
 

@@ -12,19 +12,14 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.sources import sql
 from fll_hbase.sources.sql.names.dataset_naming import name_in
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.sources.warehouses.rows import (
     ParsedRows,
+    Row,
     RowDocument,
-    StatementFacts,
-    nested_items,
     path_dataset,
     program_name,
-    program_run,
-    read_single_rows,
-    required_text,
-    text,
-    time_ms,
+    read_rows,
 )
 from fll_hbase.sources.warehouses.statement_lineage import StatementLineage
 
@@ -47,56 +42,56 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|[^."]+')
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     """Read a run for each row of a document; a row without tables only adds a warning.
 
-    `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
-    with every error of every row, and TooLarge.
+    `namespace` is the URL's, or None for the document's. Raises UnreadableDocument with all errors, TooLarge.
     """
-    return read_single_rows(document, SOURCE, _read_run, namespace=namespace, has_lower_names=True)
+    rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=True)
+    return rows.read_each(_read_run)
 
 
-def _read_run(row: Part, rows: RowDocument) -> RecordedRun | None:
+def _read_run(row: Row, rows: RowDocument) -> RecordedRun | None:
     """Return the run of a query, or None with a warning if it reads and writes no data."""
-    run = required_text(row, "query_id", bytes_max=ID_BYTES_MAX)
-    start_ms = time_ms(row, "start_time", "query_start_time")
-    kind = text(row, "query_type", bytes_max=ID_BYTES_MAX)
-    status = text(row, "execution_status", bytes_max=ID_BYTES_MAX).upper()
-    error = text(row, "error_message")
+    run_id = row.required_text("query_id", bytes_max=ID_BYTES_MAX)
+    start_ms = row.first_time_ms("start_time", "query_start_time")
+    kind = row.first_text("query_type", bytes_max=ID_BYTES_MAX)
+    status = row.first_text("execution_status", bytes_max=ID_BYTES_MAX).upper()
+    error = row.first_text("error_message")
     state = _STATES.get(status, State.COMPLETE)
-    statement = sql.without_literals(text(row, "query_text"), dialect=SOURCE)
-    lineage = _read_lineage(row, rows.dataset_namespace, rows.namespace)
+    statement = sql.without_literals(row.first_text("query_text"), dialect=SOURCE)
+    lineage = _read_lineage(row, rows)
     if not (lineage.sources or lineage.targets):
         row.warning("reads and writes no table; no run is recorded")
         return None
-    facts = StatementFacts(
-        run=run,
-        start_ms=start_ms,
+    return rows.recorded(
+        lineage.build(kind),
         application=SOURCE,
-        type=kind or "QUERY",
+        kind=kind or "QUERY",
         program=program_name(kind or "QUERY", lineage.targets),
+        run=run_id,
+        start_ms=start_ms,
         state=state,
-        user=text(row, "user_name", bytes_max=ID_BYTES_MAX),
+        user=row.first_text("user_name", bytes_max=ID_BYTES_MAX),
         sql=statement,
         error=error if state is State.FAIL else "",
-        parent=text(row, "parent_query_id", "root_query_id", bytes_max=ID_BYTES_MAX),
+        parent=row.first_text("parent_query_id", "root_query_id", bytes_max=ID_BYTES_MAX),
     )
-    return RecordedRun(program_run(facts, rows.namespace), lineage.build(kind))
 
 
-def _read_lineage(row: Part, dataset_namespace: str, namespace: str) -> StatementLineage:
+def _read_lineage(row: Row, rows: RowDocument) -> StatementLineage:
     """Return what a query reads and writes."""
     lineage = StatementLineage()
     for name in _ACCESSED:
-        for item in nested_items(row, name):
-            dataset = _read_dataset(item, dataset_namespace, namespace)
+        for item in row.nested_items(name):
+            dataset = _read_dataset(item, rows)
             if dataset is not None:
-                lineage.read(dataset, filter(None, map(_column_name, nested_items(item, "columns"))))
-    for item in nested_items(row, "objects_modified"):
-        target = _read_dataset(item, dataset_namespace, namespace)
+                lineage.read(dataset, filter(None, map(_column_name, item.nested_items("columns"))))
+    for item in row.nested_items("objects_modified"):
+        target = _read_dataset(item, rows)
         if target is None:
             continue
         columns: dict[str, list[DatasetField]] = {}
-        for column in nested_items(item, "columns"):
-            sources = columns.setdefault(required_text(column, "columnName", bytes_max=NAME_BYTES_MAX), [])
-            for source, source_column in _read_sources(column, dataset_namespace, namespace):
+        for column in item.nested_items("columns"):
+            sources = columns.setdefault(column.required_text("columnName", bytes_max=NAME_BYTES_MAX), [])
+            for source, source_column in _read_sources(column, rows):
                 if source_column:
                     sources.append(DatasetField(source, source_column))
                 else:
@@ -105,32 +100,31 @@ def _read_lineage(row: Part, dataset_namespace: str, namespace: str) -> Statemen
     return lineage
 
 
-def _read_sources(column: Part, dataset_namespace: str, namespace: str) -> Iterator[tuple[Dataset, str]]:
+def _read_sources(column: Row, rows: RowDocument) -> Iterator[tuple[Dataset, str]]:
     """Yield the sources of a written column, direct and base ones: dataset and column, "" if unknown."""
     for name in _SOURCES:
-        for source in nested_items(column, name):
-            dataset = _read_dataset(source, dataset_namespace, namespace)
+        for source in column.nested_items(name):
+            dataset = _read_dataset(source, rows)
             if dataset is not None:
                 yield dataset, _column_name(source)
 
 
-def _column_name(part: Part) -> str:
+def _column_name(part: Row) -> str:
     """Return the column of an object, "" if it has none."""
-    return text(part, "columnName", bytes_max=NAME_BYTES_MAX)
+    return part.first_text("columnName", bytes_max=NAME_BYTES_MAX)
 
 
-def _read_dataset(part: Part, dataset_namespace: str, namespace: str) -> Dataset | None:
+def _read_dataset(part: Row, rows: RowDocument) -> Dataset | None:
     """Return an object as a dataset, or None if it holds no data; add an error if it has no name."""
-    domain = text(part, "objectDomain", bytes_max=ID_BYTES_MAX).lower()
+    domain = part.first_text("objectDomain", bytes_max=ID_BYTES_MAX).lower()
     if domain and domain not in _DATA and "columns" not in part and "columnName" not in part:
         return None
-    location = text(part, "location", bytes_max=NAME_BYTES_MAX)
-    if location and not text(part, "objectName"):
-        return path_dataset(location, dataset_namespace or namespace)
-    name = required_text(part, "objectName", "location", bytes_max=NAME_BYTES_MAX)
+    location = part.first_text("location", bytes_max=NAME_BYTES_MAX)
+    if location and not part.first_text("objectName"):
+        return path_dataset(location, rows.dataset_namespace or rows.namespace)
+    name = part.required_text("objectName", "location", bytes_max=NAME_BYTES_MAX)
     parts = [match[0] if match[1] is None else match[1].replace('""', '"') for match in _PART.finditer(name)]
     # A name of dots alone has no parts.
     parts = [item for item in parts if item] or [name]
-    if not dataset_namespace:
-        return Dataset(namespace, ".".join(parts))
-    return Dataset(dataset_namespace, name_in(dataset_namespace, parts))
+    namespace = rows.dataset_namespace
+    return Dataset(namespace or rows.namespace, name_in(namespace, parts) if namespace else ".".join(parts))

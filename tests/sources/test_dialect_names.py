@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fll_hbase.sources.dbt.document import FIXED_NAMESPACES
-from fll_hbase.sources.sql.dialects.schemes import ENGINES, dialect_of, scheme_of
+from fll_hbase.sources.dialect_names import ENGINES, dialect_of, scheme_of
 from fll_hbase.sources.sql.parser import parse_script
 
 

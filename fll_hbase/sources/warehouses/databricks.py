@@ -9,18 +9,8 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.runtime import deadline
 from fll_hbase.sources import sql
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Part
-from fll_hbase.sources.warehouses.rows import (
-    ParsedRows,
-    RowDocument,
-    StatementFacts,
-    path_dataset,
-    program_run,
-    read_rows,
-    required_text,
-    text,
-    time_ms,
-)
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase.sources.warehouses.rows import ParsedRows, Row, RowDocument, path_dataset, read_rows
 from fll_hbase.sources.warehouses.statement_lineage import StatementLineage
 
 SOURCE = "databricks"
@@ -33,17 +23,14 @@ _STATES = {"FINISHED": State.COMPLETE, "FAILED": State.FAIL, "CANCELED": State.A
 def read_document(document: object, *, namespace: str | None) -> ParsedRows:
     """Read the runs of a document's rows, which may be in any order.
 
-    `namespace` comes from the URL. If it is None, the document must contain one. Raises UnreadableDocument
-    with every error of every row, and TooLarge.
+    `namespace` is the URL's, or None for the document's. Raises UnreadableDocument with all errors, TooLarge.
     """
     rows = read_rows(document, SOURCE, namespace=namespace, has_lower_names=True)
     groups: dict[str, _Run] = {}
     for row in deadline.watched(rows.rows):
-        run = required_text(row, *RUN_COLUMNS, bytes_max=ID_BYTES_MAX)
+        run = row.required_text(*RUN_COLUMNS, bytes_max=ID_BYTES_MAX)
         groups.setdefault(run, _Run(run, rows)).add(row)
-    runs = tuple(group.recorded() for group in groups.values())
-    rows.check()
-    return ParsedRows(runs, tuple(rows.top.validator.warnings))
+    return rows.parsed([group.recorded() for group in groups.values()])
 
 
 class _Run:
@@ -54,18 +41,16 @@ class _Run:
         self._document = document
         self._namespace = document.dataset_namespace or document.namespace
         self._lineage = StatementLineage()
-        self._rows: list[Part] = []
+        self._rows: list[Row] = []
         self._starts_ms: list[int] = []
 
-    def add(self, row: Part) -> None:
+    def add(self, row: Row) -> None:
         """Add a row: a column or table that is read, written, or written from another one."""
-        self._starts_ms.append(time_ms(row, "start_time", "event_time"))
+        self._starts_ms.append(row.first_time_ms("start_time", "event_time"))
         self._rows.append(row)
         source, target = self._dataset(row, "source"), self._dataset(row, "target")
-        source_column, target_column = (
-            self._column(row, "source", source),
-            self._column(row, "target", target),
-        )
+        source_column = self._column(row, "source", source)
+        target_column = self._column(row, "target", target)
         if source is None and target is None:
             row.error("has neither a source nor a target: a table's full name or a path")
         if source is not None:
@@ -84,19 +69,19 @@ class _Run:
         kind, entity, entity_id = map(self._name, ("statement_type", "entity_type", "entity_id"))
         state = _STATES.get(self._first("execution_status").upper(), State.COMPLETE)
         parent = self._name("entity_run_id")
-        facts = StatementFacts(
+        return self._document.recorded(
+            self._lineage.build(kind),
+            application=SOURCE,
+            kind=entity or "QUERY",
+            program=f"{entity} {entity_id}".strip() or "queries",
             run=self._run,
             start_ms=min(self._starts_ms),
-            application=SOURCE,
-            type=entity or "QUERY",
-            program=f"{entity} {entity_id}".strip() or "queries",
             state=state,
             user=self._name("executed_by", "created_by"),
-            sql=sql.without_literals(self._first("statement_text"), dialect="databricks"),
+            sql=sql.without_literals(self._first("statement_text"), dialect=SOURCE),
             error=self._first("error_message") if state is not State.COMPLETE else "",
             parent=parent if parent != self._run else "",
         )
-        return RecordedRun(program_run(facts, self._document.namespace), self._lineage.build(kind))
 
     def _name(self, *names: str) -> str:
         """Return the first of these columns that a row has, in the order of the rows, or ""."""
@@ -104,20 +89,19 @@ class _Run:
 
     def _first(self, *names: str, bytes_max: int | None = None) -> str:
         """Return the first of these texts in the order of the rows, or ""; `?` with an error if invalid."""
-        return next(filter(None, (text(row, *names, bytes_max=bytes_max) for row in self._rows)), "")
+        return next(filter(None, (row.first_text(*names, bytes_max=bytes_max) for row in self._rows)), "")
 
-    def _dataset(self, row: Part, end: str) -> Dataset | None:
+    def _dataset(self, row: Row, end: str) -> Dataset | None:
         """Return the table, else the path, of an end of a row, or None if the row has neither."""
-        table = text(row, f"{end}_table_full_name", bytes_max=NAME_BYTES_MAX)
-        if table:
+        if table := row.first_text(f"{end}_table_full_name", bytes_max=NAME_BYTES_MAX):
             return Dataset(self._namespace, table)
-        path = text(row, f"{end}_path", bytes_max=NAME_BYTES_MAX)
+        path = row.first_text(f"{end}_path", bytes_max=NAME_BYTES_MAX)
         return path_dataset(path, self._namespace) if path else None
 
-    def _column(self, row: Part, end: str, dataset: Dataset | None) -> str:
+    def _column(self, row: Row, end: str, dataset: Dataset | None) -> str:
         """Return the column of an end of a row, or "". A column without a dataset is an error."""
         name = f"{end}_column_name"
-        column = text(row, name, bytes_max=NAME_BYTES_MAX)
+        column = row.first_text(name, bytes_max=NAME_BYTES_MAX)
         if column and dataset is None:
             row.error(f"belongs to no {end}: {end}_table_full_name and {end}_path are missing", name)
         return column

@@ -1,7 +1,8 @@
-"""Quotes and comments that are never closed, and the statements of a script that they affect.
+"""Text of a script before it is split into tokens: unclosed quotes and comments, and commands of clients.
 
-A script is cut where a statement clearly ends: at a `;` at the end of a line, if the next line begins with
-the first word of a statement. A statement whose quote is never closed is left out, and the others are read.
+A script with an unclosed quote is cut where a statement clearly ends: at a `;` at the end of a line, if the
+next line begins with the first word of a statement. A statement whose quote is never closed is left out, and
+the others are read. Commands of clients are lines without `;`, which would break the next statement.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from fll_hbase.sources.sql.dialects.facts import DialectFacts
 
 _FIRST_WORDS = {
     *("ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "COMMENT", "COMMIT", "COPY", "CREATE", "DECLARE"),
@@ -23,6 +26,9 @@ _LEAD = re.compile(r"\s*(?:--.*\n\s*)*")
 """Blanks and comments before a statement."""
 _ROUTINE = re.compile(r"\b(?:PROCEDURE|FUNCTION|DO|IMMEDIATE)\b|\$\$", re.IGNORECASE)
 """Words before a string that may contain statements."""
+_DELIMITER = re.compile(r"\s*DELIMITER\s+(\S+)\s*$", re.IGNORECASE)
+_IGNORED = re.compile(r"\s*(?:--.*)?$")
+_ENDED = re.compile(r"(?:;|^\s*/|^\s*GO)\s*(?:--.*)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,47 @@ def blank(sql: str, parts: Sequence[UnclosedPart]) -> str:
     """Return a text with the parts, given in order, replaced by spaces; offsets and lines stay unchanged."""
     pieces, position = [], 0
     for part in parts:
-        pieces += [sql[position : part.start], re.sub(r"[^\r\n]", " ", sql[part.start : part.stop])]
+        pieces += [sql[position : part.start], _blank(sql[part.start : part.stop])]
         position = part.stop
     return "".join([*pieces, sql[position:]])
+
+
+def without_client_commands(sql: str, facts: DialectFacts) -> str:
+    """Return a script with its client's commands replaced by spaces; offsets and lines stay unchanged.
+
+    A command is a line before a statement, never a line within it. After MySQL's `DELIMITER //`, `//` at the
+    end of a line becomes `;` and a space.
+    """
+    command = facts.client_command
+    if command is None:
+        return sql
+    lines = sql.splitlines(keepends=True)
+    if facts.declares_in_block and any(map(_DELIMITER.match, lines)):
+        lines = list(_with_semicolons(lines))
+    is_ended = True
+    for number, line in enumerate(lines):
+        if is_ended and command.match(line):
+            lines[number] = _blank(line)
+        elif not _IGNORED.match(line):
+            is_ended = _ENDED.search(line) is not None
+    return "".join(lines)
+
+
+def _with_semicolons(lines: list[str]) -> Iterator[str]:
+    """Yield lines with `;` in place of delimiters set by DELIMITER commands; the commands become blank."""
+    delimiter = ";"
+    for line in lines:
+        text = line.rstrip()
+        if match := _DELIMITER.match(line):
+            delimiter = match[1]
+            yield _blank(line)
+        elif delimiter != ";" and text.endswith(delimiter):
+            start = len(text) - len(delimiter)
+            yield f"{line[:start]};{' ' * (len(delimiter) - 1)}{line[len(text) :]}"
+        else:
+            yield line
+
+
+def _blank(text: str) -> str:
+    """Return a text with each character except line ends replaced by a space."""
+    return re.sub(r"[^\r\n]", " ", text)

@@ -1,4 +1,7 @@
-"""Functions that name a table or file by a constant: IDENTIFIER, file readers and dictionaries."""
+"""Functions that return rows or name a table: generators, file readers, dictionaries and IDENTIFIER.
+
+Generators are in a FROM, or in a SELECT list for each row. The others name a table or file by a constant.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,26 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql.queries.column_provenance import UNKNOWN, ColumnProvenance
 from fll_hbase.sources.sql.script.script_state import ScriptState
 
+WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
+EXPLODE = (exp.Explode, exp.ExplodeOuter, exp.Inline, *WITH_POSITION)
+"""Functions that return a row for each element."""
+_ROW_FUNCTIONS = {
+    *("generate_subscripts", "json_array_elements", "json_array_elements_text", "json_object_keys"),
+    *("jsonb_array_elements", "jsonb_array_elements_text", "jsonb_object_keys", "jsonb_path_query"),
+    *("json_each", "jsonb_each", "json_each_text", "jsonb_each_text", "regexp_split_to_table"),
+    *("string_to_table", "unnest", "json_populate_recordset", "jsonb_populate_recordset"),
+}
+"""Further functions of PostgreSQL, which may be in a SELECT list, too."""
+ROW_GENERATORS = _ROW_FUNCTIONS | {
+    *("generate_series", "generator", "generaterandom", "numbers", "numbers_mt", "range", "sequence"),
+    *("zeros", "zeros_mt", "string_split", "split_to_table", "json_tree", "strtok_split_to_table"),
+    *("values", "view", "input", "dual"),
+}
+"""Functions in a FROM that make rows from their arguments only."""
+_ONE_ROW = {"json_tuple", "parse_url_tuple", "json_to_record", "jsonb_to_record"}
+"""Functions that return one row of several columns."""
+CALLS = (*EXPLODE, exp.ExplodingGenerateSeries, exp.Anonymous)
+"""Calls that may return rows; Anonymous is any function that the library does not know."""
 _READERS = {
     *("delta_scan", "iceberg_scan", "parquet_scan", "read_csv_auto", "read_files", "read_json"),
     *("read_json_auto", "read_ndjson", "read_ndjson_auto"),
@@ -24,6 +47,21 @@ _NAMING = {"dictionary", "identifier", "query_table", "table", "table_changes"}
 """Functions whose first argument is the name of a table as a text."""
 _LOOKUPS = ("dictget", "joinget")
 """Beginnings of ClickHouse's functions that look up a column of a dictionary or table by a key."""
+
+
+def makes_rows(node: exp.Expr) -> bool:
+    """Return whether an expression is a function whose number of rows depends on its arguments."""
+    is_plain = isinstance(node, exp.Anonymous) and node.name.lower() not in _ROW_FUNCTIONS
+    return isinstance(node, CALLS) and not is_plain and not makes_fixed_rows(node)
+
+
+def makes_fixed_rows(node: exp.Expr) -> bool:
+    """Return whether a generator, or its only argument, returns as many rows as the SQL has values."""
+    value = node.this if isinstance(node, EXPLODE) else node
+    if isinstance(value, exp.Array):
+        return not any(isinstance(item, exp.Query) for item in value.expressions)
+    is_one = isinstance(value, exp.Anonymous) and value.name.lower() in _ONE_ROW
+    return is_one or isinstance(value, (exp.Stack, exp.VarMap))
 
 
 def named_table(script: ScriptState, node: exp.Expr) -> exp.Expr:

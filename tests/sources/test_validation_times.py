@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import Part, Validator
 
 TEN = 1_795_168_800_000
@@ -29,7 +28,7 @@ HOUR = 3_600_000
 )
 def test_times_that_clients_write(given: str, time_ms: int) -> None:
     validator = Validator()
-    assert read_time_ms(Part(validator, {"time": given}), "time") == time_ms
+    assert Part(validator, {"time": given}).time_ms("time") == time_ms
     assert not validator.errors
 
 
@@ -38,5 +37,5 @@ def test_times_that_clients_write(given: str, time_ms: int) -> None:
 )
 def test_what_is_no_time_is_an_error(given: object) -> None:
     validator = Validator()
-    assert read_time_ms(Part(validator, {"time": given}), "time") == 0
+    assert Part(validator, {"time": given}).time_ms("time") == 0
     assert [error.path for error in validator.errors] == ["time"]
