@@ -6,7 +6,7 @@ Changes nothing that queries of the earlier release read, and deletes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from cachetools import LRUCache
@@ -45,14 +45,8 @@ class MigrationReport:
 
     def summary(self) -> dict[str, Any]:
         """Return the report as JSON members."""
-        return {
-            "migrated": not self.was_marked,
-            "runs": self.runs,
-            "ways": self.ways,
-            "days": self.days,
-            "horizons": self.horizons,
-            "unreadable": self.unreadable,
-        }
+        numbers = asdict(self)
+        return {"migrated": not numbers.pop("was_marked"), **numbers}
 
     def __str__(self) -> str:
         """Return the report as text of one line, with a second line if runs are unreadable."""
@@ -119,20 +113,17 @@ class _Migration:
         days = list(self._days(page))
         new_days = {day for day in days if day not in self.days}
         new_ways = {(day.checksum, calendars.period_of(day.day)) for day in new_days} - self.ways.keys()
-        endpoints = self._endpoints({checksum for checksum, _ in new_ways})
-        missing = {checksum for checksum, _ in new_ways} - endpoints.keys()
-        way_puts = [
-            put
-            for checksum, period in sorted(new_ways)
-            if checksum in endpoints
-            for put in calendar_rows.way_puts(checksum, period, endpoints[checksum])
-        ]
+        checksums = {checksum for checksum, _ in new_ways}
+        endpoints = self._endpoints(checksums)
+        missing = checksums - endpoints.keys()
+        ways = sorted(way for way in new_ways if way[0] in endpoints)
+        way_puts = [put for way in ways for put in calendar_rows.way_puts(*way, endpoints[way[0]])]
         # Put a new token even if there is one: after a return to the earlier release, seals may exist that do
         # not count its runs. A day that a writer touches meanwhile gets a new token in any case.
         self._write([*way_puts, *calendar_rows.touch_puts(sorted(new_days), calendar_rows.new_token())])
         # Leave out missing contents, because each of their runs is counted.
-        self.days.update({day: True for day in new_days if day.checksum not in missing})
-        self.ways.update({way: True for way in new_ways if way[0] in endpoints})
+        self.days.update(dict.fromkeys((day for day in new_days if day.checksum not in missing), True))
+        self.ways.update(dict.fromkeys(ways, True))
         self.done.runs += len(page)
         self.done.ways += len(way_puts)
         self.done.days += len(new_days)

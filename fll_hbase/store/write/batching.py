@@ -79,11 +79,6 @@ class RunBatch:
     sequence: DocumentSequence | None
 
 
-def single_batch(run_input: RunInput) -> RunBatch:
-    """Return the batch for the only input of a call."""
-    return RunBatch(run_key_of(run_input), [0], [run_input], None)
-
-
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
     """Yield rounds: lists of batches without repeated runs. Each round must end before the next begins.
 

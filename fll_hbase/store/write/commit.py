@@ -28,20 +28,20 @@ from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
     RunInput,
-    single_batch,
+    run_key_of,
     split_into_passes,
     split_into_rounds,
 )
 from fll_hbase.store.write.pending_run import (
     PendingEvents,
     PendingMove,
+    PendingRecommit,
     PendingRun,
     Rejections,
     pending_run,
-    recommit_of,
     report_pass,
 )
-from fll_hbase.store.write.refresh import ContentRefresher, WayWriter, way_puts
+from fll_hbase.store.write.refresh import ContentRefresher, WayWriter
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
@@ -75,7 +75,7 @@ class RunCommitter:
         """
         if len(inputs) == 1:
             # Usually clients record one run at a time, so there is nothing to order.
-            return list(self._record([single_batch(inputs[0])]).values())
+            return list(self._record([RunBatch(run_key_of(inputs[0]), [0], inputs, None)]).values())
         results: dict[int, CommitResult | LineageError] = {}
         for batches in split_into_rounds(inputs):
             # Passes with different runs need no order, like passes of other processes. While one waits for
@@ -92,15 +92,9 @@ class RunCommitter:
         Returns an error for each run where that is impossible, as for a run with an unreadable content.
         Raises StoreUnavailable.
         """
-        rejections: Rejections = {}
         self._ways.forget()
         # A pass computes one commit record per run, so no run may be in it twice.
-        runs = sorted(set(runs))
-        for start in range(0, len(runs), RUNS_PER_PASS_MAX):
-            self._commit_runs(
-                [recommit_of(run) for run in runs[start : start + RUNS_PER_PASS_MAX]], rejections
-            )
-        return rejections
+        return self._commit_stored([PendingRecommit(run=run, incoming=()) for run in sorted(set(runs))])
 
     def move(self, rows: Mapping[RunKey, Row]) -> Rejections:
         """Move runs of an earlier release to their current rows; `rows` are the former rows by current key.
@@ -108,8 +102,13 @@ class RunCommitter:
         Returns an error for each run where that is impossible, by current key, as for a run with an
         unreadable content. Raises StoreUnavailable. Repeating is safe.
         """
+        return self._commit_stored(
+            [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
+        )
+
+    def _commit_stored(self, runs: Sequence[PendingRun]) -> Rejections:
+        """Commit stored runs, RUNS_PER_PASS_MAX at a time; return the errors of those that are rejected."""
         rejections: Rejections = {}
-        runs = [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
             self._commit_runs(runs[start : start + RUNS_PER_PASS_MAX], rejections)
         return rejections
@@ -256,7 +255,7 @@ class RunCommitter:
         batches: list[Batch] = [
             *(_content_batches(contents) if contents else ()),
             [
-                *way_puts(new_ways, endpoints),
+                *(put for way in new_ways for put in calendar_rows.way_puts(*way, endpoints[way[0]])),
                 *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
                 *_reference_puts(ready, endpoints),
             ],
@@ -277,7 +276,9 @@ class RunCommitter:
         """
         # Concurrent writers put their cells before this read, so at least one of two writers sees both cells.
         # The other one starts over in step 6.
-        for run, row in self._run_rows(pending):
+        rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
+        for run in pending:
+            row = rows.get(run.key, {})
             try:
                 run.compute_commit(row, self._events)
             except (TooLarge, CorruptRow) as error:
@@ -362,13 +363,6 @@ class RunCommitter:
         """Return whether a pass that began at `began_ms` has exceeded its maximum duration."""
         return self._clock() - began_ms > self._pass_max_ms
 
-    def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
-        """Yield each run with its stored row, or {} for a new run, reading all rows in one call."""
-        pending = list(pending)
-        rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
-        for run in pending:
-            yield run, rows.get(run.key, {})
-
 
 class _DeadlineExceeded(Exception):
     """Raised when a pass took more than half of the grace period; the pass starts over."""
@@ -448,8 +442,6 @@ def _content_batches(
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:
     """Yield the catalogue cells of events in pending runs whose bodies are to be put."""
-    if not bodies:
-        return
     # Use each body alone, not the merged run: cells that depend on the order of arrival would differ between
     # an online and a bulk load of the same events (decision 1).
     for run in pending:

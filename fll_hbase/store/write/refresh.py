@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from cachetools import LRUCache
@@ -12,13 +12,12 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import ChecksumConflict, LineageError, TooLarge
-from fll_hbase.store.endpoints import ContentEndpoints
-from fll_hbase.store.rows import calendar_rows, content_rows
+from fll_hbase.store.rows import content_rows
 from fll_hbase.store.rows.calendar_mark import mark, mark_complete
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
 from fll_hbase.store.write.pending_run import PendingRun, Rejections
-from fll_hbase.tables import Put, Table
+from fll_hbase.tables import Table
 
 K = TypeVar("K", bound=Hashable)
 
@@ -192,9 +191,3 @@ class WayWriter:
         """Make the next passes put all ways and the mark again."""
         self._fresh.clear()
         self._is_mark_old = True
-
-
-def way_puts(ways: Iterable[_Way], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
-    """Yield the cells of ways, given by checksum and period; `endpoints` are by checksum."""
-    for checksum, period in ways:
-        yield from calendar_rows.way_puts(checksum, period, endpoints[checksum])

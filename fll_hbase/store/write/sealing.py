@@ -95,10 +95,10 @@ class DaySealer:
             raise
         if runs is None or self._is_purged(request):
             return {}
-        keys = {checksum: ContentDay(checksum, request.day) for checksum in tokens}
+        days = [ContentDay(checksum, request.day) for checksum in tokens]
         return {
-            key: calendar_rows.seal_puts(key, tokens[checksum], runs.get(checksum, ()))
-            for checksum, key in keys.items()
+            day: calendar_rows.seal_puts(day, tokens[day.checksum], runs.get(day.checksum, ()))
+            for day in days
         }
 
     def old_ms(self) -> int:
@@ -111,12 +111,12 @@ class DaySealer:
         column = calendars.day_column(calendars.TOKEN, request.day)
         columns = (column, calendars.day_column(calendars.SEAL, request.day))
         # Take the time before reading the rows, so that the tokens are at least as old as computed.
-        now_ms = self._clock()
+        old_ms = self.old_ms()
         return {
             checksum: row[column].value
             for checksum, row in read_rows(self._table, keys, columns=columns).items()
             if column in row
-            and now_ms - row[column].stamp_ms > self._age_ms
+            and row[column].stamp_ms < old_ms
             and calendar_rows.sealed_day(row, request.day) is None
         }
 
