@@ -175,7 +175,7 @@ def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
     The count is `inputs`, unless a record already has that count or more. Then it is the greatest count of
     all records, plus one if a record with that count has another value.
     """
-    counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
+    counts = {column: count_in(column) for column in row if column.startswith(layout.COMMIT)}
     # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
     # would hide every later record (decision 15, found by simulation).
     count = max(counts.values(), default=0)
@@ -189,10 +189,10 @@ def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
 def is_finished(row: Row) -> bool:
     """Return whether the valid commit record of a run row counts all its inputs."""
     column = commit_column_of(row)
-    return column is not None and _count_in(column) >= input_count(row)
+    return column is not None and count_in(column) >= input_count(row)
 
 
-def _count_in(column: bytes) -> int:
+def count_in(column: bytes) -> int:
     """Return the count in the column of a commit record. Raises CorruptRow for a column without one."""
     return parse_hex(column[len(layout.COMMIT) :][:8], digits=8, largest=2**32 - 1)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescape
@@ -37,7 +38,9 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
     """
     checksum = ranges.checksum_of(key)
     facts.present.append(key)
-    facts.allowed += _named_datasets(key, row)
+    with suppress(CorruptRow):
+        # Also for a faulty content: a fault does not make its datasets strays.
+        facts.allowed += catalogue_keys(key, row)
     unknown = [column for column in row if not is_known(key, column)]
     facts.findings += unknown_columns(key, unknown)
     # The checksum covers only the operations; all other cells are derived from them and compared below.
@@ -82,15 +85,6 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
         )
     except (InputError, TooLarge) as error:
         raise CorruptRow(f"its operations are not valid lineage: {error}") from error
-
-
-def _named_datasets(key: bytes, row: Row) -> Iterable[bytes]:
-    """Return the catalogue keys of the datasets that a content row names, or () if it cannot be read."""
-    # Includes faulty contents: a fault does not make their datasets strays.
-    try:
-        return catalogue_keys(key, row)
-    except CorruptRow:
-        return ()
 
 
 def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> set[bytes]:

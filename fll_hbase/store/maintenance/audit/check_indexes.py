@@ -101,8 +101,11 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
     if layout.dataset_row(ranges.dataset_of(key)) != key:
         raise CorruptRow("is not the key of a catalogue row")
     for column, cell in known_cells(key, row, facts).items():
-        _check_catalogue_cell(column, cell)
-        if _has_digest(column) and digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
+        if not _has_digest(column):
+            if layout.parse_field_column(column) is None and column != layout.EXISTS:
+                layout.parse_horizon(column)
+            _check_empty(column, cell)
+        elif digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         # Fields of deleted contents stay as long as the dataset and are not a finding. Neither is metadata.
         facts.optional.append(cell_text(key, column, cell.value))
@@ -170,15 +173,6 @@ def _has_digest(column: bytes) -> bool:
         return True
     field = layout.parse_field_column(column)
     return field is not None and field[2]
-
-
-def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
-    """Raise CorruptRow unless a cell has a catalogue column, and a value only with a digest."""
-    if _has_digest(column):
-        return
-    if layout.parse_field_column(column) is None and column != layout.EXISTS:
-        layout.parse_horizon(column)
-    _check_empty(column, cell)
 
 
 def _check_empty(column: bytes, cell: Cell) -> None:

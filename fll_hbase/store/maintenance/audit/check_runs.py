@@ -31,7 +31,6 @@ from fll_hbase.tables import Row
 CACHED_MAX = 100_000
 """Maximum number of cached programs, and of days whose cells are already reported."""
 
-_COUNT_DIGITS = 8
 # Keyed by bytes, so the fast path decodes nothing.
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_DOCUMENT, _FIRST_COMMIT = layout.DOCUMENT + b"00000001|", layout.COMMIT + b"00000001|"
@@ -73,11 +72,6 @@ class RunColumns(NamedTuple):
     events: list[bytes]
     commits: list[bytes]
     unknown: list[bytes]
-
-    @property
-    def inputs(self) -> int:
-        """Return the number of documents and events."""
-        return len(self.documents) + len(self.events)
 
 
 class RunRowChecker:
@@ -205,14 +199,10 @@ class RunRowChecker:
                 texts.append(endpoint.ways + way)
             needed.append(token_text(calendars.calendar_row(text, period), day))
             if self._once and needed is not allowed:
-                self._note_reported(content_day)
-
-    def _note_reported(self, content_day: tuple[bytes, int]) -> None:
-        """Note that the cells of a content for a day are reported; beyond CACHED_MAX, forget all others."""
-        # Clearing only repeats some texts, and hashes of equal texts are grouped anyway (decision 16).
-        if len(self._reported) >= CACHED_MAX:
-            self._reported.clear()
-        self._reported.add(content_day)
+                # Clearing only repeats some texts; hashes of equal texts are grouped anyway (decision 16).
+                if len(self._reported) >= CACHED_MAX:
+                    self._reported.clear()
+                self._reported.add(content_day)
 
     def _program(self, key: bytes, row: Row, value: bytes) -> ProgramFacts:
         """Return the program facts of a run's rows. Raises CorruptRow if `value` is unreadable.
@@ -248,8 +238,8 @@ class RunRowChecker:
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
         """Yield at most one finding about a run's commit record; `value` is the valid record's, or None."""
         repair = Repair(key)
-        commits, inputs = columns.commits, columns.inputs
-        count = _count_of(commits[-1]) if commits else -1
+        commits, inputs = columns.commits, len(columns.documents) + len(columns.events)
+        count = run_rows.count_in(commits[-1]) if commits else -1
         # Not an error: a writer may be between steps 3 and 5, or may have died there.
         if value is None or count < inputs:
             commit = f"commit of {count}" if commits else "no commit"
@@ -257,7 +247,7 @@ class RunRowChecker:
             return
         # The count of a new record exceeds the counts of different records (`commit_count`), unless two
         # writers derived different records from the same cells.
-        rivals = [column for column in commits[:-1] if _count_of(column) == count]
+        rivals = [column for column in commits[:-1] if run_rows.count_in(column) == count]
         if any(row[column].value != value for column in rivals):
             yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} commits of {count}", repair)
         elif not inputs:
@@ -312,11 +302,6 @@ def _is_altered(row: Row, column: bytes) -> bool:
     """Return whether a value no longer has the digest at the end of its document or event column."""
     # Columns of events and commit records have only the first digits of the digest.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
-
-
-def _count_of(commit: bytes) -> int:
-    """Return the number of documents and events that a commit column counts."""
-    return int(commit[len(layout.COMMIT) :][:_COUNT_DIGITS], 16)
 
 
 def _event_bodies(row: Row, columns: RunColumns) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ its token is still the day's token after the runs were read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from fll_hbase.keys import calendars
@@ -66,13 +67,11 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
     except CorruptRow:
         return
     for day in days:
-        try:
+        with suppress(CorruptRow):
             check_indexes.check_day(row, day.day)
-        except CorruptRow:
-            continue
-        sealed = calendar_rows.sealed_day(row, day.day)
-        if sealed is not None:
-            yield day, sum(runs.total for runs in sealed)
+            sealed = calendar_rows.sealed_day(row, day.day)
+            if sealed is not None:
+                yield day, sum(runs.total for runs in sealed)
 
 
 def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:

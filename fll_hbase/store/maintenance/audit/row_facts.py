@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby, islice
 from typing import TypeAlias
 
@@ -101,13 +102,9 @@ class FactCollector:
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error)))
 
     def _load(self, page: Sequence[KeyedRow]) -> Endpoints:
-        """Cache the event bodies of the runs of a page, and return the endpoints of their contents."""
+        """Cache the event bodies of the runs of a page; return the endpoints of their readable contents."""
         runs = [row for key, row in page if key.startswith(layout.RUNS)]
         self._runs.load_event_bodies(runs)
-        return self._readable_endpoints(runs)
-
-    def _readable_endpoints(self, runs: Iterable[Row]) -> Endpoints:
-        """Return the endpoints of the contents of all commits of run rows, leaving out unreadable ones."""
         # One read covers the page. Unreadable contents are findings of their own rows.
         read = self._endpoints.read(_committed_contents(runs))
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
@@ -150,8 +147,6 @@ def _horizon_ms(row: Row) -> int:
     horizons = []
     for column in row:
         if column.startswith(layout.HORIZON):
-            try:
+            with suppress(CorruptRow):
                 horizons.append(layout.parse_horizon(column))
-            except CorruptRow:
-                continue
     return max(horizons, default=0)
