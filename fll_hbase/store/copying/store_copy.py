@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import xxhash
 
 from fll_hbase.keys import calendars, layout
-from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import COPY_ORDER, EVERYTHING, RowKind
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.copying.progress import ROW, Progress, check_not_copying, put_of, read_progress
 from fll_hbase.store.maintenance import liveness
-from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
+from fll_hbase.store.maintenance.garbage_collection import SKEW_SHARE, days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
 
 _MARKS = 2**64
-_LENGTHS = (4, 4)
-"""Bytes of the hashed lengths of key and column, which make the hashed bytes of each cell unique."""
 
 PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
 """Rows that are compared and put together; a content or event body may have megabytes."""
@@ -40,9 +38,6 @@ Report = Callable[[str, int], None]
 
 PASSES_MAX = 5
 """Maximum number of passes per command: a source under constant writes may never compare equal."""
-
-_SKEW_SHARE = 8
-"""Clocks may differ by an eighth of the grace period."""
 
 PassReport = Callable[[int, str, int], None]
 """Called with the number of the pass, the name of a row kind, and the number of rows compared so far."""
@@ -72,8 +67,11 @@ def copied_cells(key: bytes, row: Row) -> Row:
     """Return the cells of a row that a copy has: all, except that calendars have only tokens, without values.
 
     Seals are left out, because they are read at a different time than the run rows that they count. A target
-    has tokens of its own; a copy replaces them for each day whose runs it changes.
+    has tokens of its own; a copy replaces them for each day whose runs it changes. The progress row of a copy
+    has no cells to copy.
     """
+    if key == ROW:
+        return {}
     if not key.startswith(layout.CALENDARS):
         return row
     return {
@@ -125,16 +123,14 @@ class Mark:
 
 def mark_row(key: bytes, row: Row) -> Mark:
     """Return the mark of one row: 1 row, its cells, and the sum of their hashes."""
-    return Mark(
-        1, len(row), sum(_cell_hash(key, column, cell.value) for column, cell in row.items()) % _MARKS
-    )
+    hashes = (_cell_hash(key, column, cell.value) for column, cell in row.items())
+    return Mark(1, len(row), sum(hashes) % _MARKS)
 
 
 def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
     """Return the 64-bit hash of a cell, including the lengths of key and column."""
-    lengths = b"".join(
-        len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
-    )
+    # The lengths make the hashed bytes of each cell unique.
+    lengths = len(key).to_bytes(4, "big") + len(column).to_bytes(4, "big")
     return xxhash.xxh3_64_intdigest(lengths + key + column + value)
 
 
@@ -197,7 +193,7 @@ class CopyPass:
         for start, stop in kind.key_ranges:
             if kind.name == begin.kind:
                 start = max(start, begin.last + b"\x00")
-            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+            for rows, copies in self._pages(kind, start, stop):
                 difference = compare_rows(rows, copies)
                 if kind.prefix == layout.RUNS:
                     changed = {put.row: rows[put.row] for put in difference.puts}
@@ -243,7 +239,7 @@ class CopyPass:
     def _delete_kind(self, kind: RowKind) -> None:
         """Compare all rows of a kind, and delete the cells that the target has and the source does not."""
         for start, stop in kind.key_ranges:
-            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+            for rows, copies in self._pages(kind, start, stop):
                 difference = compare_rows(rows, copies)
                 if difference.extras:
                     if kind.prefix == layout.RUNS:
@@ -270,16 +266,16 @@ class CopyPass:
         self._target.write([part for part in (batch, others) if part])
 
     def _pages(
-        self, key_range: Range, *, page_rows: int
+        self, kind: RowKind, start: bytes, stop: bytes
     ) -> Iterator[tuple[dict[bytes, Row], dict[bytes, Row]]]:
-        """Yield the rows of source and target in the same key ranges, at most `page_rows` of each."""
-        start, stop = key_range
+        """Yield the rows of a kind of source and target in the same key ranges, a page of each at most."""
+        page_rows = HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
         while start < stop:
             pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
             # A full page may leave rows for the next one.
             end = min((page[-1][0] + b"\x00" for page in pages if len(page) == page_rows), default=stop)
             rows, copies = (
-                {key: cells for key, row in page if key < end and (cells := _copied(key, row))}
+                {key: cells for key, row in page if key < end and (cells := copied_cells(key, row))}
                 for page in pages
             )
             yield rows, copies
@@ -290,16 +286,6 @@ class CopyPass:
         return {
             key: row for start, stop in kind.key_ranges for key, row in table.scan(start, stop) if key != ROW
         }
-
-
-def _copied(key: bytes, row: Row) -> Row:
-    """Return the copied cells of a row (see `copied_cells`), or {} for the progress row of a copy."""
-    return {} if key == ROW else copied_cells(key, row)
-
-
-def _page_rows(kind: RowKind) -> int:
-    """Return how many rows of a kind are compared together: fewer for kinds with rows of megabytes."""
-    return HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
 
 
 def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
@@ -381,7 +367,15 @@ def copy_store(source: Table, target: Table, request: CopyRequest, *, report: Pa
     is_complete = False
     while passes < request.passes_max and not is_complete:
         passes += 1
-        results = _run_pass(source, target, request, current, report)
+        copy_pass = CopyPass(
+            source,
+            target,
+            # Anything put before this was visible when the pass began, whichever clock stamped it.
+            young_ms=current.began_ms - request.grace_ms // SKEW_SHARE,
+            grace_ms=request.grace_ms,
+            report=partial(report, current.number),
+        )
+        results = copy_pass.run(current)
         put += sum(result.put for result in results.values())
         deleted += sum(result.deleted for result in results.values())
         # A resumed pass has not compared the rows before its beginning.
@@ -394,21 +388,6 @@ def copy_store(source: Table, target: Table, request: CopyRequest, *, report: Pa
 def _next_pass(request: CopyRequest, number: int, *, is_complete: bool = False) -> Progress:
     """Return the progress at the beginning of the pass after `number`, or of a complete copy."""
     return Progress(request.source, clock.now_ms(), number=number + 1, is_complete=is_complete)
-
-
-def _run_pass(
-    source: Table, target: Table, request: CopyRequest, current: Progress, report: PassReport
-) -> dict[str, KindResult]:
-    # Anything put before this was visible when the pass began, whichever clock stamped it.
-    young_ms = current.began_ms - request.grace_ms // _SKEW_SHARE
-    copy_pass = CopyPass(
-        source,
-        target,
-        young_ms=young_ms,
-        grace_ms=request.grace_ms,
-        report=lambda kind, rows: report(current.number, kind, rows),
-    )
-    return copy_pass.run(current)
 
 
 def _begin(target: Table, request: CopyRequest) -> Progress:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
 
 from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.layout import Range
@@ -15,15 +14,12 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction
 from fll_hbase.runtime.errors import CorruptRow, in_row
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.write.sealing import DaySealer, SealRequest
 from fll_hbase.tables import Row, Table, read_rows
-
-PAGE_ROWS = 1_000
-"""Calendars per page of a scan."""
-
 
 CALENDAR_ROWS: Range = ranges.prefix_range(layout.CALENDARS)
 
@@ -36,10 +32,9 @@ def seal_old_days(
     `clock` returns milliseconds since 1970. Raises StoreUnavailable and CorruptRow.
     """
     sealer = DaySealer(table, EventMerger(table), clock=clock, grace_ms=grace_ms)
-    scanned = table.scan(*key_range, columns=(layout.LIGHT,))
     count = 0
-    while page := dict(islice(scanned, PAGE_ROWS)):
-        days = [key for row_key, row in page.items() for key in _unsealed(row_key, row, sealer)]
+    for page in garbage_collection.pages(table, *key_range):
+        days = [day for key, row in page.items() for day in _unsealed(key, row, sealer)]
         count += sealer.seal(counting_requests(table, days))
     return count
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from fll_hbase.keys import layout, ranges
@@ -129,13 +130,8 @@ def apply_retention(
 def _remove_former_indexes(
     table: Table, key_ranges: Iterable[Range], *, until_ms: int, dry_run: bool = False
 ) -> Removed:
-    removed = NONE_REMOVED
-    for start, stop in key_ranges:
-        pages = garbage_collection.remove_former_indexes(
-            table, start, stop, until_ms=until_ms, dry_run=dry_run
-        )
-        removed += sum(pages, start=NONE_REMOVED)
-    return removed
+    remove = partial(garbage_collection.remove_former_indexes, table, until_ms=until_ms, dry_run=dry_run)
+    return sum((removed for key_range in key_ranges for removed in remove(*key_range)), start=NONE_REMOVED)
 
 
 def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: float) -> RetentionReport:
@@ -148,15 +144,11 @@ def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: f
 def _preview_until(table: Table, policy: RetentionPolicy, *, until_ms: int) -> tuple[dict[str, int], int]:
     """Return the numbers and bytes that retention would delete if it spared only cells after `until_ms`."""
     scanner = LivenessScanner(table, policy)
-    runs = sum(
-        (
-            garbage_collection.size_of(
-                {key: page[key] for key in scanner.expired_runs(page, until_ms=until_ms)}
-            )
-            for page in garbage_collection.pages(table, *ranges.prefix_range(layout.RUNS))
-        ),
-        start=Removed(0, 0, 0),
+    expired = (
+        {key: page[key] for key in scanner.expired_runs(page, until_ms=until_ms)}
+        for page in garbage_collection.pages(table, *ranges.prefix_range(layout.RUNS))
     )
+    runs = sum(map(garbage_collection.size_of, expired), start=NONE_REMOVED)
     garbage = garbage_collection.find_garbage(table, policy, until_ms=until_ms, purge_until_ms=until_ms)
     former_ranges = garbage_collection.former_index_ranges(table)
     former = _remove_former_indexes(table, former_ranges, until_ms=until_ms, dry_run=True)

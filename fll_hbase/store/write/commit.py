@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fll_hbase.keys import calendars, layout
-from fll_hbase.keys.codec import day_of
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
@@ -409,11 +408,10 @@ def _committed_day(row: Row) -> ContentDay | None:
     if value is None:
         return None
     try:
-        head = run_rows.decode_head(value)
+        return calendar_rows.day_of_head(run_rows.decode_head(value))
     except CorruptRow:
         # No reader counts such a run anywhere.
         return None
-    return ContentDay(head.checksum, day_of(head.start_ms))
 
 
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> list[Put]:
