@@ -85,10 +85,7 @@ def number_hidden(result: T) -> T:
     contexts.add(result)
     if not contexts.labels:
         return result
-    names = _names.get(None)
-    if names is None:
-        _names.set(names := {})
-    contexts.number(names)
+    names = number_in_order(contexts.new_labels(_names.get({})))
     return _replaced(result, names)  # type: ignore[no-any-return]
 
 
@@ -130,18 +127,19 @@ class _Contexts:
                 for label in labels:
                     self.labels.setdefault(label, []).append(len(self._parts) - 1)
 
-    def number(self, names: dict[str, str]) -> None:
-        """Add to `names` the shown name, `hidden <number>`, of each label that is not yet in it."""
-        ranks = {label: _number(names.get(label, "")) for label in self.labels}
+    def new_labels(self, names: Mapping[str, str]) -> list[str]:
+        """Return the labels without a name in `names`, by what the result shows of them.
+
+        `names` has the shown names, `hidden <number>`, of the labels of earlier results.
+        """
+        ranks = dict.fromkeys(self.labels, 0)
+        ranks |= {label: int(names[label].split()[1]) for label in self.labels if label in names}
         for _ in range(_ROUNDS_MAX):
             refined = self._refine(ranks)
             if refined == ranks:
                 break
             ranks = refined
-        counts = Counter(map(_kind, names))
-        for label in sorted(self.labels.keys() - names.keys(), key=lambda label: ranks[label]):
-            counts[_kind(label)] += 1
-            names[label] = f"hidden {counts[_kind(label)]}"
+        return sorted(self.labels.keys() - names.keys(), key=ranks.__getitem__)
 
     def _refine(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Return new ranks: by kind, old rank, and the parts with labels replaced by their old ranks."""
@@ -149,12 +147,9 @@ class _Contexts:
         common: dict[int, str] = {}
         for label, numbers in self.labels.items():
             texts = sorted(self._signature(number, label, ranks, common) for number in numbers)
-            signatures[label] = (_kind(label), ranks[label], texts)
-        order = {
-            signature: rank
-            for rank, signature in enumerate(sorted({_frozen(item) for item in signatures.values()}))
-        }
-        return {label: order[_frozen(signature)] for label, signature in signatures.items()}
+            signatures[label] = (_kind(label), ranks[label], tuple(texts))
+        order = {signature: rank for rank, signature in enumerate(sorted(set(signatures.values())))}
+        return {label: order[signature] for label, signature in signatures.items()}
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
         """Return what a part shows of a label, or one text for all labels if the part has very many."""
@@ -171,20 +166,9 @@ class _Contexts:
         return common[number]
 
 
-def _number(name: str) -> int:
-    """Return the number in the shown name `hidden <number>`, or 0 for an empty name."""
-    return int(name.rpartition(" ")[2]) if name else 0
-
-
 def _kind(label: str) -> str:
     """Return the kind that a label of a hidden name contains, such as `program`."""
     return label[len(MARK) : -25]
-
-
-def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str, ...]]:
-    """Return a hashable signature, with its list of texts as a tuple."""
-    kind, rank, texts = signature
-    return kind, rank, tuple(texts)
 
 
 def _parts(value: object) -> Iterator[object]:

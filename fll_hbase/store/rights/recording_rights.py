@@ -59,11 +59,10 @@ class RecordingRights:
         `owner` is the stored run with that id. Returns Forbidden, or RunIdConflict if the run id belongs to
         another principal's run, without naming the owner.
         """
-        error: LineageError | None = self._missing_right(run)
-        if error is None and owner is not None and not self.may_record(owner.namespace):
-            error = run_id_in_use(run_key_of(run).run)
-        if error is not None:
+        if (error := self._missing_right(run)) is not None:
             return error
+        if owner is not None and not self.may_record(owner.namespace):
+            return run_id_in_use(run_key_of(run).run)
         if isinstance(run, IncomingEvent):
             return self._permitted_event(run)
         # Replace only a run that was found here. If a run is stored meanwhile, the commit checks the owner.
