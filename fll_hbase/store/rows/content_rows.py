@@ -199,36 +199,26 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
     row = layout.content_row(info.checksum)
     # Operations first: their TooLarge names an operation, which the client can split, instead of the field
     # map.
-    size = 0
-    # Contents of events may have no operations.
-    largest, largest_size = "", 0
+    sizes: dict[str, int] = {}
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
-        size += len(value)
-        if len(value) > largest_size:
-            largest, largest_size = operation.name, len(value)
+        sizes[operation.name] = len(value)
         yield checked_put(
             row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
         )
+    # Contents of events may have no operations.
+    largest = max(sizes, key=sizes.__getitem__, default="")
     yield Put(row, layout.VERSION, FORM.encode())
     lists = (
-        (layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]), "names of all sources"),
-        (
-            layout.DESTINATIONS,
-            _json([[e.namespace, e.name] for e in info.destinations]),
-            "names of all destinations",
-        ),
+        (layout.SOURCES, _json(info.sources), "names of all sources"),
+        (layout.DESTINATIONS, _json(info.destinations), "names of all destinations"),
         (layout.FIELD_MAP, encode_field_map(info.field_map), "fields of all others"),
-        (
-            layout.OPERATION_NAMES,
-            _json([operation.name for operation in info.operations]),
-            "names of all others",
-        ),
+        (layout.OPERATION_NAMES, _json([item.name for item in info.operations]), "names of all others"),
     )
     for column, value, subject in lists:
         # Name the largest operation, because a client can split it, or record it in a separate run.
         yield checked_put(row, column, value, f"operation {largest!r} with the {subject}")
-    yield from _graph_puts(row, info, size)
+    yield from _graph_puts(row, info, sum(sizes.values()))
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:

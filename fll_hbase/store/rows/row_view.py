@@ -76,18 +76,15 @@ def to_text(key: bytes) -> str:
 def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
     """Return a cell with its value decoded and cut, or its bytes as Python writes them if that fails."""
     heads = _VALUES.get(key[:2], {})
-    decode = next((heads[head] for head in heads if column.startswith(head)), _text)
+    decode = next((heads[head] for head in heads if column.startswith(head)), bytes.decode)
     is_readable = True
     try:
         value = decode(cell.value)
     except (CorruptRow, ValueError):
         is_readable, value = False, repr(cell.value[:VALUE_CHARACTERS_MAX])
-    return CellView(to_text(column), _cut(value), len(cell.value), cell.stamp_ms, is_readable)
-
-
-def _cut(text: str) -> str:
-    """Return a string, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
-    return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
+    if len(value) > VALUE_CHARACTERS_MAX:
+        value = value[: VALUE_CHARACTERS_MAX - 1] + "…"
+    return CellView(to_text(column), value, len(cell.value), cell.stamp_ms, is_readable)
 
 
 def _dataset(dataset: Dataset) -> Parts:
@@ -118,11 +115,10 @@ def _reference(key: bytes) -> Parts:
 
 
 _DIRECTIONS = {b"b": "backward", b"f": "forward"}
-_HORIZONS = layout.WAYS + b"h|"
 
 
 def _way(key: bytes) -> Parts:
-    if key.startswith(_HORIZONS):
+    if key.startswith(calendars.HORIZONS):
         _, _, namespace, name = _segments(key, 4)
         return _dataset(Dataset(unescape(namespace), unescape(name)))
     _, direction, namespace, name, _, _ = _segments(key, 6)
@@ -217,11 +213,6 @@ _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
     layout.POLICIES: _policy,
     layout.PROPERTIES: _property,
 }
-
-
-def _text(value: bytes) -> str:
-    """Return a value that is text. Raises ValueError if it is not UTF-8."""
-    return value.decode()
 
 
 def _names(value: bytes) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row, Table, read_rows
+
+T = TypeVar("T")
 
 _FIELDS_BEFORE_DETAILS = 8
 """Number of separators at which a value is split; the JSON details that follow may contain more of them."""
@@ -307,6 +309,14 @@ def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
     if len(value) > CELL_BYTES_MAX:
         raise TooLarge(f"{label} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
     return Put(row, column, value)
+
+
+def decode_json(value: bytes, shape: type[T], label: str) -> T:
+    """Return a value of JSON as a `shape` of msgspec. Raises CorruptRow, with `label` as what it is not."""
+    try:
+        return typed_json.decode(value, shape)
+    except msgspec.DecodeError as error:
+        raise CorruptRow(f"{value[:200]!r} is not {label}: {error}") from error
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
