@@ -8,7 +8,7 @@ new run is considered. A new violation needs one of them, a new tag, another pol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from fll_hbase.keys import layout, ranges
@@ -60,12 +60,7 @@ class FlowChecker(Reader):
     """
 
     def __init__(
-        self,
-        components: StoreComponents,
-        table: Table,
-        *,
-        grace_ms: int,
-        clock: Callable[[], int] = now_ms,
+        self, components: StoreComponents, table: Table, *, grace_ms: int, clock: Callable[[], int] = now_ms
     ) -> None:
         super().__init__(components)
         self._state_table = table
@@ -164,7 +159,7 @@ class FlowChecker(Reader):
             # Lazy, so that a walk leaves out what the walks before it have reached.
             sources = (field for field in dict.fromkeys(read) if field not in upstream)
             while fields := list(islice(sources, SOURCES_PER_WALK)):
-                reach = self._reach.fields_within(replace(_walk(policy, fields[0]), others=tuple(fields[1:])))
+                reach = self._reach.fields_within(_walk(policy, fields))
                 upstream.update(fields, reach.paths)
                 truncated_by.update(reach.truncated_by)
         return upstream
@@ -193,12 +188,13 @@ class FlowChecker(Reader):
         return self._flows.explained(collected)
 
 
-def _walk(policy: FlowPolicy, field: DatasetField) -> ReachQuery:
-    """Return the query for everything upstream of a field that counts for a policy, in any run."""
+def _walk(policy: FlowPolicy, fields: Sequence[DatasetField]) -> ReachQuery:
+    """Return the query for everything upstream of fields that counts for a policy, in any run."""
     return ReachQuery(
-        field,
+        fields[0],
         _EVERYTHING,
         Direction.BACKWARD,
+        others=tuple(fields[1:]),
         indirect=policy.influence == ANY,
         failed=True,
         counts=False,

@@ -35,12 +35,7 @@ from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.retention_report import RetentionReporter
 from fll_hbase.store.read.run_reader import RunBoundsReader, RunReader
 from fll_hbase.store.read.traversal import DATASETS_PER_READ, DatasetLineageReader
-from fll_hbase.store.results import (
-    CommitResult,
-    RunBounds,
-    RunDetails,
-    RunsPage,
-)
+from fll_hbase.store.results import CommitResult, RunBounds, RunDetails, RunsPage
 from fll_hbase.store.retention_requests import RetentionRequests
 from fll_hbase.store.rows import content_rows, run_rows
 from fll_hbase.store.tags import TagStore

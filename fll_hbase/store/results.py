@@ -466,15 +466,5 @@ def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
 
 def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
     """Return the sort key of an entry (see `sort_entries`)."""
-    relation = entry.relation
-    return (
-        entry.level,
-        _null_first(relation.source),
-        _null_first(relation.destination),
-        entry.direction is Direction.FORWARD,
-    )
-
-
-def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
-    """Return the sort key of a dataset, by namespace and name, with None first."""
-    return () if dataset is None else (dataset.namespace, dataset.name)
+    source, destination = entry.relation.source or (), entry.relation.destination or ()
+    return entry.level, source, destination, entry.direction is Direction.FORWARD

@@ -64,17 +64,19 @@ class TagStore:
 
     def remove(self, field: DatasetField, tag: str) -> None:
         """Remove a tag from a field, durably. Raises NotFound if the field does not have it."""
-        stored = _tags_named(self._rows(field), tag)
-        if not stored:
-            raise _no_tag(field, tag)
-        self._table.write([[tag_rows.removal(entry.field, tag) for entry in stored]])
+        self._table.write([[tag_rows.removal(entry.field, tag) for entry in self._stored(field, tag)]])
 
     def get(self, field: DatasetField, tag: str) -> FieldTag:
         """Return a tag of a field. Raises NotFound if the field does not have it."""
-        stored = _tags_named(self._rows(field), tag)
-        if not stored:
-            raise _no_tag(field, tag)
-        return stored[0]
+        return self._stored(field, tag)[0]
+
+    def _stored(self, field: DatasetField, tag: str) -> list[FieldTag]:
+        """Return a tag of a field under each name of its dataset. Raises NotFound if there is none."""
+        if stored := _tags_named(self._rows(field), tag):
+            return stored
+        raise NotFound(
+            f"field {field.name!r} of {field.dataset} does not have the tag {tag!r}; list its tags"
+        )
 
     def field_tags(self, field: DatasetField) -> list[FieldTag]:
         """Return the tags of a field, sorted. Raises NotFound as `put` does."""
@@ -281,8 +283,3 @@ def _merge_names(rows: Iterable[Iterable[FieldTag]]) -> list[FieldTag]:
     # The first name is the query's: its tag takes precedence over tags of aliases.
     by_tag = {entry.tag: entry for row in reversed(list(rows)) for entry in row}
     return [by_tag[tag] for tag in sorted(by_tag)]
-
-
-def _no_tag(field: DatasetField, tag: str) -> NotFound:
-    """Return the error for a field that does not have a tag."""
-    return NotFound(f"field {field.name!r} of {field.dataset} does not have the tag {tag!r}; list its tags")

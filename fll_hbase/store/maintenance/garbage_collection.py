@@ -92,12 +92,7 @@ def safe_until_ms(now_ms: int, grace_ms: int) -> int:
 
 
 def purge(
-    table: Table,
-    policy: RetentionPolicy,
-    *,
-    until_ms: int,
-    grace_ms: int,
-    clock: Callable[[], int] = now_ms,
+    table: Table, policy: RetentionPolicy, *, until_ms: int, grace_ms: int, clock: Callable[[], int] = now_ms
 ) -> Removed:
     """Delete the rows of runs that started before the cut-offs of all their datasets; return the numbers.
 

@@ -353,10 +353,7 @@ class StoreView(LineageStore):
             page = replace(page, next_after=position.next_after(page, is_hidden))
         first = position.hidden
         shown = replace(
-            page,
-            runs=page.runs[first:],
-            keys=page.keys[first:],
-            unknown_columns=page.unknown_columns[first:],
+            page, runs=page.runs[first:], keys=page.keys[first:], unknown_columns=page.unknown_columns[first:]
         )
         return self._numbered_page(shown)
 
