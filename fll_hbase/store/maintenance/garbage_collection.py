@@ -278,10 +278,7 @@ def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> No
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete rows of contents and event bodies; return what was deleted.
-
-    Rows with a cell put after `until_ms` stay.
-    """
+    """Delete rows of contents and event bodies without cells after `until_ms`; return what was deleted."""
     removed = NONE_REMOVED
     for batch in _batches(keys):
         # Read again: step 2 of a commit may have put a row again since the scan.

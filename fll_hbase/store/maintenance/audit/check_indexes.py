@@ -109,7 +109,10 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         # Fields of deleted contents stay as long as the dataset and are not a finding. Neither is metadata.
         facts.optional.append(cell_text(key, column, cell.value))
-    if _is_of_runs(row):
+    # Only runs put a row with fields none of which is declared, so that a content must name its dataset.
+    # Metadata recorded without a run declares fields, or has no fields.
+    is_declared = any(column.startswith(layout.DECLARED) for column in row)
+    if not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row):
         facts.present.append(key)
 
 
@@ -158,13 +161,6 @@ def _known_page(page: Page, facts: RowFacts) -> Page:
     if not row_kinds.unknown_names(page[0][0], columns):
         return page
     return [(key, known_cells(key, row, facts)) for key, row in page]
-
-
-def _is_of_runs(row: Row) -> bool:
-    """Return whether only runs put a catalogue row, so that a content must name its dataset."""
-    # Metadata recorded without a run declares fields, or has no fields.
-    is_declared = any(column.startswith(layout.DECLARED) for column in row)
-    return not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row)
 
 
 def _has_digest(column: bytes) -> bool:

@@ -116,8 +116,14 @@ class RunRowChecker:
         )
         needed = facts.expected if sound else facts.allowed
         index_facts = self._decode_commit(key, row, value)
-        needed += self._latest_content(key, row, columns)
-        facts.expected += _event_bodies(row, columns)
+        if columns.documents:
+            latest = row[columns.documents[-1]].value
+            self._program(key, row, latest)  # raises CorruptRow
+            # Garbage collection keeps this content, since even an uncommitted document names it.
+            needed.append(layout.content_row(run_rows.decode_head(latest).checksum))
+        for event in run_rows.decode_events(row) if columns.events else ():
+            facts.expected.append(layout.event_body_row(event.lineage_digest))
+            facts.expected.append(layout.event_body_row(event.facts_digest))
         if index_facts is not None:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
@@ -154,14 +160,6 @@ class RunRowChecker:
         except CorruptRow:
             return None
         return RunIndexFacts(head.checksum.encode(), head.start_ms, head.state.failed, program)
-
-    def _latest_content(self, key: bytes, row: Row, columns: RunColumns) -> Iterator[bytes]:
-        """Yield the key of the latest document's content row. Raises CorruptRow if it is unreadable."""
-        # Garbage collection keeps this content, since even an uncommitted document names it.
-        if columns.documents:
-            latest = row[columns.documents[-1]].value
-            self._program(key, row, latest)  # raises CorruptRow
-            yield layout.content_row(run_rows.decode_head(latest).checksum)
 
     def _add_indexes(
         self,
@@ -302,11 +300,3 @@ def _is_altered(row: Row, column: bytes) -> bool:
     """Return whether a value no longer has the digest at the end of its document or event column."""
     # Columns of events and commit records have only the first digits of the digest.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
-
-
-def _event_bodies(row: Row, columns: RunColumns) -> Iterator[bytes]:
-    """Yield the rows of the lineage and facts bodies of each event."""
-    if columns.events:
-        for event in run_rows.decode_events(row):
-            yield layout.event_body_row(event.lineage_digest)
-            yield layout.event_body_row(event.facts_digest)

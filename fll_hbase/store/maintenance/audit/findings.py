@@ -39,6 +39,8 @@ class Kind(Enum):
     MISSING_CATALOGUE = "missing in the catalogue"
     MISSING_ALIAS = "one-sided alias"
     MISSING_TAG_INDEX = "missing in the tag index"
+    # Notes from here on: readers ignore or understand leftovers of interrupted commits, hints of replaced
+    # runs, columns of newer releases, contents of older ones.
     UNKNOWN_COLUMN = "unknown column"
     OLD_FORM = "content in an older form"
     UNFINISHED = "unfinished run"
@@ -59,25 +61,7 @@ class Kind(Enum):
         return self not in _NOTES
 
 
-# Readers ignore or understand these kinds: leftovers of interrupted commits, hints of replaced runs, columns
-# of newer releases, contents of older ones.
-_NOTES = frozenset(
-    {
-        Kind.UNKNOWN_COLUMN,
-        Kind.OLD_FORM,
-        Kind.UNFINISHED,
-        Kind.OTHER_PROGRAM,
-        Kind.REFERENCE_WITHOUT_RUN,
-        Kind.REFERENCE_WITHOUT_CONTENT,
-        Kind.REFERENCE_STALE,
-        Kind.WAY_WITHOUT_RUN,
-        Kind.DAY_WITHOUT_RUN,
-        Kind.RUN_INDEX_WITHOUT_RUN,
-        Kind.CONTENT_WITHOUT_RUN,
-        Kind.DATASET_WITHOUT_CONTENT,
-        Kind.PART_WITHOUT_EVENT,
-    }
-)
+_NOTES = frozenset(list(Kind)[list(Kind).index(Kind.UNKNOWN_COLUMN) :])
 
 
 class Repair(NamedTuple):

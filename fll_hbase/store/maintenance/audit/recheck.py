@@ -174,14 +174,10 @@ def _owners(key: bytes, text: bytes) -> list[bytes]:
     return []
 
 
-def _column(key: bytes, text: bytes) -> bytes:
-    """Return the column of a text of the row `key`, which may be malformed and contain any bytes."""
-    return text[len(key) + 1 :].partition(b"\n")[0]
-
-
 def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Finding:
     """Return the finding of a text that no row needs: UNREADABLE for a malformed reference or way."""
-    column = _column(key, text)
+    # The key may be malformed and contain any bytes.
+    column = text[len(key) + 1 :].partition(b"\n")[0]
     detail = column.decode(errors="backslashreplace")
     try:
         if key.startswith(layout.REFERENCES):
