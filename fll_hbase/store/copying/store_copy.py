@@ -121,10 +121,10 @@ class Mark:
         return Mark(self.rows + other.rows, self.cells + other.cells, (self.hash + other.hash) % _MARKS)
 
 
-def mark_row(key: bytes, row: Row) -> Mark:
-    """Return the mark of one row: 1 row, its cells, and the sum of their hashes."""
-    hashes = (_cell_hash(key, column, cell.value) for column, cell in row.items())
-    return Mark(1, len(row), sum(hashes) % _MARKS)
+def mark_rows(rows: Mapping[bytes, Row]) -> Mark:
+    """Return the mark of rows."""
+    hashes = [_cell_hash(key, column, row[column].value) for key, row in rows.items() for column in row]
+    return Mark(len(rows), len(hashes), sum(hashes) % _MARKS)
 
 
 def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
@@ -174,7 +174,8 @@ class CopyPass:
         """
         # Read properties first: one stated later may describe rows that this pass has not read.
         properties = set(self._read_all(self._source, _PROPERTIES))
-        kinds = _kinds_from(begin)
+        names = [kind.name for kind in _ROWS]
+        kinds = _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
         results = {kind.name: self._put_kind(kind, begin) for kind in kinds}
         # After a resumed pass, rows before its beginning may be older than a property.
         if kinds == _ROWS:
@@ -288,20 +289,13 @@ class CopyPass:
         }
 
 
-def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
-    """Return the kinds of rows left to copy, starting with the progress's kind; all if it is unknown."""
-    names = [kind.name for kind in _ROWS]
-    return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
-
-
 def _add_page(
     result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
 ) -> KindResult:
     """Return `result` with the marks of both sides of a page, and the page's changes, added."""
-    marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
     return KindResult(
-        result.source + marks[0],
-        result.target + marks[1],
+        result.source + mark_rows(rows),
+        result.target + mark_rows(copies),
         result.put + len(difference.puts),
         result.deleted + len(difference.extras),
     )
@@ -391,10 +385,7 @@ def _next_pass(request: CopyRequest, number: int, *, is_complete: bool = False) 
 
 
 def _begin(target: Table, request: CopyRequest) -> Progress:
-    """Put and return the progress at which a new, unfinished or (`update`) finished copy continues.
-
-    Raises ConfigurationError.
-    """
+    """Put and return where a new, unfinished or finished copy continues. Raises ConfigurationError."""
     current = read_progress(target)
     if current is None:
         if next(iter(target.scan(*EVERYTHING, limit=1)), None) is not None:
