@@ -109,12 +109,8 @@ class FlowChecker(Reader):
             last_ms = look.at_ms if since_ms is None else min(since_ms, look.at_ms)
         from_ms = max(last_ms - self._grace_ms, 0)
         # A new name of a dataset joins paths without new contents.
-        return 0 if from_ms and self._has_new_alias(from_ms) else from_ms
-
-    def _has_new_alias(self, from_ms: int) -> bool:
-        """Return whether a dataset got a further name since a time."""
-        rows = self._table.scan(*ranges.prefix_range(layout.ALIASES))
-        return any(cell.stamp_ms >= from_ms for _, row in rows for cell in row.values())
+        aliases = self._table.scan(*ranges.prefix_range(layout.ALIASES)) if from_ms else ()
+        return 0 if any(cell.stamp_ms >= from_ms for _, row in aliases for cell in row.values()) else from_ms
 
     def _new_contents(self, from_ms: int) -> Iterator[str]:
         """Yield the checksums of contents put since a time, reading one small cell of each content."""

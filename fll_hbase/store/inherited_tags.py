@@ -48,7 +48,13 @@ def inherited_tags(
     """
     direct_tags = store.tags.field_tags(field)
     query = ReachQuery(field, window, level=level, indirect=False, counts=False)
-    reach = _reach(store, query) if direct_tags else store.reach(query)
+    try:
+        reach = store.reach(query)
+    except NotFound:
+        if not direct_tags:
+            raise
+        # Retention removed all runs of the field.
+        reach = Reach({}, (), (), ())
     following = next_fields(reach, field, Direction.BACKWARD)
     truncated_by = set(reach.truncated_by)
     nearest = {tag.tag: PathTag(tag, (field,)) for tag in direct_tags}
@@ -58,14 +64,6 @@ def inherited_tags(
             nearest[tag.tag] = PathTag(tag, path_between(upstream, following, Direction.BACKWARD))
     tags = tuple(nearest[name] for name in sorted(nearest))
     return InheritedTags(tags, tuple(sorted(truncated_by)))
-
-
-def _reach(store: LineageStore, query: ReachQuery) -> Reach:
-    """Return what reaches a field with tags; nothing if retention removed all its runs."""
-    try:
-        return store.reach(query)
-    except NotFound:
-        return Reach({}, (), (), ())
 
 
 def _upstream_tags(

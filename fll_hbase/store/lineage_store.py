@@ -260,10 +260,7 @@ class LineageStore:
 
     @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
-        """Return the details and the content of each run of a page, in its order.
-
-        Leaves out runs purged after the page was read.
-        """
+        """Return details and content of each run of a page, in its order, without runs purged meanwhile."""
         details = self.components.events.run_details(page.keys)
         present = [details[key] for key in page.keys if key in details]
         contents = self._contents.contents(run.committed.checksum for run in present)

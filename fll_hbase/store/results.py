@@ -46,10 +46,7 @@ class DatasetLineageResult:
 
 @dataclass(frozen=True, slots=True)
 class FieldLineageResult:
-    """Operation graph of one field, merged from all contents that touch it.
-
-    `checksums` identify the contents, ordered by newest run.
-    """
+    """Operation graph of one field, merged from all contents that touch it: `checksums`, by newest run."""
 
     graph: OperationGraph
     checksums: tuple[str, ...]
@@ -135,10 +132,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One distinct derivation of a field, with the number of runs that used it, and a page of them.
-
-    The starts are of the first and the last run.
-    """
+    """One distinct derivation of a field: number, first and last start of its runs, and a page of them."""
 
     operations: tuple[Operation, ...]
     runs: tuple[RunKey, ...]

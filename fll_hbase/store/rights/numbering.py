@@ -16,22 +16,10 @@ from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.derivation_parts import DerivationParts
 from fll_hbase.model.masking import MARK, MARK_END, is_hidden
 from fll_hbase.model.operation_graph import OperationGraph
+from fll_hbase.store import results
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
 from fll_hbase.store.read.field_summaries import RelatedFields
-from fll_hbase.store.results import (
-    ChangedField,
-    DatasetDiff,
-    DatasetLineageResult,
-    Derivation,
-    Derivations,
-    FieldDiff,
-    FieldLineageResult,
-    FlowReport,
-    Reach,
-    RetentionReport,
-    RunDetails,
-)
 
 T = TypeVar("T")
 
@@ -41,23 +29,23 @@ _names: ContextVar[dict[str, str]] = ContextVar("hidden_names")
 _LABEL = re.compile(rf"{MARK}([a-z]+?)[0-9a-f]{{24}}{MARK_END}")
 
 _COMPOSED = (
-    ChangedField,
+    results.ChangedField,
     Content,
-    DatasetDiff,
-    DatasetLineageResult,
-    Derivation,
+    results.DatasetDiff,
+    results.DatasetLineageResult,
+    results.Derivation,
     DerivationParts,
-    Derivations,
-    FieldDiff,
-    FieldLineageResult,
+    results.Derivations,
+    results.FieldDiff,
+    results.FieldLineageResult,
     FieldPrograms,
-    FlowReport,
+    results.FlowReport,
     OperationGraph,
     PerformedOperations,
-    Reach,
+    results.Reach,
     RelatedFields,
-    RetentionReport,
-    RunDetails,
+    results.RetentionReport,
+    results.RunDetails,
 )
 """Results whose members are compared one by one, because their order may depend on labels."""
 

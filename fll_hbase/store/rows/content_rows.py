@@ -224,8 +224,8 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
     """Yield the incomplete graphs, unless all together exceed `size_bytes`, the size of the operations."""
     graphs = list(_partial_graphs(info.operations))
-    # Each range takes at least a byte, so counting ranges rejects most dense graphs before encoding them.
-    if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:
+    # Each range of set bits takes at least a byte: counting rejects most dense graphs before encoding.
+    if sum((bits & ~(bits << 1)).bit_count() for *_, bits in graphs) > size_bytes:
         return
     encoded = {bits: encode_ranges(bits) for bits in {bits for *_, bits in graphs}}
     if sum(len(encoded[bits]) for *_, bits in graphs) <= size_bytes:
@@ -242,11 +242,6 @@ def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction
             for field, bits in by_field.items():
                 if bits != all_operations:
                     yield direction, dataset, field, bits
-
-
-def _count_spans(bits: int) -> int:
-    """Return the number of runs of consecutive set bits."""
-    return (bits & ~(bits << 1)).bit_count()
 
 
 def _json(value: Any) -> bytes:

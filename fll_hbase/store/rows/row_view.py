@@ -61,7 +61,9 @@ def view_row(key: bytes, row: Row) -> RowView:
     error = ""
     parts: Parts = {}
     try:
-        parts = _KEYS.get(key[:2], _other)(key)
+        if key[:2] not in _KEYS:
+            raise CorruptRow("this release knows no row of this kind")
+        parts = _KEYS[key[:2]](key)
     except (CorruptRow, TooLarge) as refusal:
         error = str(refusal)
     cells = tuple(_view_cell(key, column, row[column]) for column in sorted(row)[:CELLS_MAX])
@@ -90,16 +92,6 @@ def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
 def _dataset(dataset: Dataset) -> Parts:
     """Return the namespace and name of a dataset."""
     return {"namespace": dataset.namespace, "name": dataset.name}
-
-
-def _content(key: bytes) -> Parts:
-    """Return the checksum in a content row's key. Raises CorruptRow."""
-    return {"checksum": ranges.checksum_of(key)}
-
-
-def _run(key: bytes) -> Parts:
-    """Return the run id in a run row's key. Raises CorruptRow."""
-    return _run_parts(ranges.run_of(key))
 
 
 def _run_parts(run: RunKey) -> Parts:
@@ -176,21 +168,6 @@ def _policy(key: bytes) -> Parts:
     return {"policy": name} | ({"namespace": namespace} if namespace else {})
 
 
-def _digest(key: bytes) -> Parts:
-    """Return the digest in the key of an event body. Raises CorruptRow."""
-    return {"digest": layout.decode_checksum(_segments(key, 2)[1])}
-
-
-def _property(key: bytes) -> Parts:
-    """Return the name in the key of a property of the store. Raises CorruptRow."""
-    return {"property": unescape(_segments(key, 2)[1])}
-
-
-def _other(key: bytes) -> Parts:
-    """Raise CorruptRow always: keys with this prefix are unknown."""
-    raise CorruptRow("this release knows no row of this kind")
-
-
 def _segments(key: bytes, count: int) -> list[bytes]:
     segments = key.split(SEPARATOR)
     if len(segments) != count:
@@ -199,19 +176,19 @@ def _segments(key: bytes, count: int) -> list[bytes]:
 
 
 _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
-    layout.CONTENTS: _content,
-    layout.RUNS: _run,
+    layout.CONTENTS: lambda key: {"checksum": ranges.checksum_of(key)},
+    layout.RUNS: lambda key: _run_parts(ranges.run_of(key)),
     **dict.fromkeys(layout.REFERENCES, _reference),
     layout.WAYS: _way,
     layout.CALENDARS: _calendar,
     layout.RUN_INDEX: _run_index,
     layout.DATASETS: _catalogue,
     layout.ALIASES: _catalogue,
-    layout.EVENT_BODIES: _digest,
+    layout.EVENT_BODIES: lambda key: {"digest": layout.decode_checksum(_segments(key, 2)[1])},
     layout.TAGS: _tags,
     layout.TAG_INDEX: _tag_index,
     layout.POLICIES: _policy,
-    layout.PROPERTIES: _property,
+    layout.PROPERTIES: lambda key: {"property": unescape(_segments(key, 2)[1])},
 }
 
 
@@ -255,13 +232,10 @@ _VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
     layout.RUNS: {layout.DOCUMENT: _commit, layout.COMMIT: _commit},
     **dict.fromkeys(layout.REFERENCES, _REFERENCE_VALUES),
     layout.CALENDARS: {calendars.SEAL: _seal, calendars.STARTS: _seal},
-    layout.CONTENTS: {
-        layout.SOURCES: _json,
-        layout.DESTINATIONS: _json,
-        layout.FIELD_MAP: _json,
-        layout.OPERATION_NAMES: _json,
-        layout.OPERATION: _json,
-    },
+    layout.CONTENTS: dict.fromkeys(
+        (layout.SOURCES, layout.DESTINATIONS, layout.FIELD_MAP, layout.OPERATION_NAMES, layout.OPERATION),
+        _json,
+    ),
     layout.EVENT_BODIES: {layout.EVENT_BODY: _json},
 }
 """Decoders of values by row kind and beginning of the column; all other values are text.

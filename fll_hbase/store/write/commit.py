@@ -231,10 +231,7 @@ class RunCommitter:
     def _commit(
         self, pending: Sequence[PendingRun], began_ms: int, rejections: Rejections
     ) -> list[PendingRun]:
-        """Run steps 4 to 6; return the runs whose pass must start over.
-
-        Adds the rejections of steps 4 and 5. Raises _DeadlineExceeded.
-        """
+        """Run steps 4 to 6; return the runs that start over. Adds rejections. Raises _DeadlineExceeded."""
         self._compute_commits(pending, rejections)
         moved = [run for run in pending if run.is_moved]
         pending = [run for run in pending if not run.is_moved]
