@@ -106,7 +106,7 @@ class RunCommitter:
         )
 
     def _commit_stored(self, runs: Sequence[PendingRun]) -> Rejections:
-        """Commit stored runs, RUNS_PER_PASS_MAX at a time; return the errors of those that are rejected."""
+        """Commit stored runs, RUNS_PER_PASS_MAX at a time; return an error for each rejected run."""
         rejections: Rejections = {}
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
             self._commit_runs(runs[start : start + RUNS_PER_PASS_MAX], rejections)

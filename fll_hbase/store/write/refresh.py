@@ -28,7 +28,7 @@ _Way: TypeAlias = tuple[str, int]
 
 
 class FreshnessCache(Generic[K]):
-    """Names of recent puts that garbage collection still spares, each until a time in ms; for all threads."""
+    """Names of recent puts that garbage collection spares until a time in ms. Threads may share it."""
 
     def __init__(self) -> None:
         self._until_ms: LRUCache[K, int] = LRUCache(CACHED_NAMES_MAX)

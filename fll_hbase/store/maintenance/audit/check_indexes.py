@@ -109,7 +109,7 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         # Fields of deleted contents stay as long as the dataset and are not a finding. Neither is metadata.
         facts.optional.append(cell_text(key, column, cell.value))
-    # Only runs put a row with fields none of which is declared, so that a content must name its dataset.
+    # Only runs put fields without declaring any, and a content must name the dataset of a run.
     # Metadata recorded without a run declares fields, or has no fields.
     is_declared = any(column.startswith(layout.DECLARED) for column in row)
     if not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row):
