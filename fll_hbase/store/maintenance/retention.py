@@ -21,9 +21,9 @@ from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import put_purge, remove_superseded
+from fll_hbase.store.write.sealing import seal_old_days
 from fll_hbase.tables import Row, Table
 
 RUNS = "runs"

@@ -17,12 +17,11 @@ from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.maintenance.audit import check_indexes
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.row_facts import KeyedRow
-from fll_hbase.store.maintenance.old_days import counting_requests, dataset_horizons
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
-from fll_hbase.store.write.sealing import count_runs
+from fll_hbase.store.write.sealing import count_runs, counting_requests, dataset_horizons
 from fll_hbase.tables import Row, Table
 
 PAGE_ROWS, PAGE_RUNS = 1_000, 10_000

@@ -16,7 +16,7 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE, Repaired
+from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE, Repaired, apply_repairs
 from fll_hbase.store.maintenance.audit.check_report import EXAMPLES, AuditReport
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.findings import (
@@ -31,7 +31,6 @@ from fll_hbase.store.maintenance.audit.findings import (
 )
 from fll_hbase.store.maintenance.audit.hash_filter import filter_of
 from fll_hbase.store.maintenance.audit.recheck import Rechecker
-from fll_hbase.store.maintenance.audit.repair import apply_repairs
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, KeyedRow, pages
 from fll_hbase.tables import Table, scratch_database
 
