@@ -195,7 +195,11 @@ def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms:
     # Delete contents last, because the garbage of the catalogue is found through them. After an interruption,
     # the next garbage collection then finds the rest.
     remove_cells(table, sorted(garbage.cells), until_ms=until_ms)
-    remove_catalogue_rows(table, sorted(garbage.catalogue_rows), until_ms=until_ms)
+    datasets = sorted(garbage.catalogue_rows)
+    # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
+    aliases = [cell for cell, alias in alias_cells(table, datasets) if alias in garbage.catalogue_rows]
+    remove_cells(table, aliases, until_ms=until_ms)
+    remove_datasets(table, datasets, until_ms=until_ms)
     remove_rows(table, sorted(garbage.contents), until_ms=until_ms)
 
 
@@ -286,18 +290,6 @@ def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Remove
         table.delete(_cells(rows), until_ms=until_ms)
         removed += size_of(rows)
     return removed
-
-
-def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, and aliases between two of their datasets.
-
-    Returns the numbers for the catalogue rows.
-    """
-    datasets = set(keys)
-    # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
-    cells = [cell for cell, alias in alias_cells(table, keys) if alias in datasets]
-    remove_cells(table, cells, until_ms=until_ms)
-    return remove_datasets(table, keys, until_ms=until_ms)
 
 
 def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:

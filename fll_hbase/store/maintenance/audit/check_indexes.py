@@ -48,10 +48,7 @@ def collect_references(page: Page, facts: RowFacts) -> None:
 
 
 def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a way, or check the horizons of a dataset. Raises CorruptRow.
-
-    The key of a way is not validated, as above.
-    """
+    """Add the facts of a way, whose key is not checked, or check a dataset's horizons. Raises CorruptRow."""
     if key.startswith(calendars.HORIZONS):
         if calendars.horizon_row(ranges.dataset_of(key[len(layout.WAYS) :])) != key:
             raise CorruptRow("is not the key of the horizons of a dataset")

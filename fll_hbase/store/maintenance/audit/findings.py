@@ -99,10 +99,7 @@ def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
 
 @dataclass(slots=True)
 class RowFacts:
-    """Facts of one or many rows, as texts: a row key, or a cell as returned by `cell_text`.
-
-    `optional` has texts that are both present and allowed.
-    """
+    """Facts of rows as texts: row keys, and cells from `cell_text`; `optional` are present and allowed."""
 
     expected: list[bytes] = field(default_factory=list)
     present: list[bytes] = field(default_factory=list)

@@ -121,10 +121,7 @@ class Rechecker:
                 yield from self._report_once(text, PRESENT, _unneeded(key, text, current))
 
     def _report_once(self, text: bytes, mismatch: int, finding: Finding) -> Iterator[HashedFinding]:
-        """Yield the finding of `text`, unless it was already reported: one item or none.
-
-        A text is reported both with a repair and without one, in any order.
-        """
+        """Yield the finding of `text`, at most once with a repair and once without: one item or none."""
         # Several rows may need the same missing cell, and perhaps only one of them can be re-committed.
         report = text_hash(text), finding.repair != NO_REPAIR
         if report not in self._reported:
