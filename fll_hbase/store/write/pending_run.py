@@ -153,10 +153,7 @@ class PendingDocument(PendingRun):
             self.document = self.document._replace(key=row)
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the document under the next number, or none if the last documents are only resent.
-
-        Raises RunIdConflict if the run id belongs to another program, and CorruptRow.
-        """
+        """Set `cells` to the document under the next number, or to none if the last documents are resent."""
         self.previous_value = run_rows.commit_value(row)
         # Check before any cell is put. A usual resend equals the commit record, which then needs no decoding.
         if not self.replaces_others and self.previous_value not in (None, self.value):

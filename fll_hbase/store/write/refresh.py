@@ -28,21 +28,22 @@ _Way: TypeAlias = tuple[str, int]
 
 
 class FreshnessCache(Generic[K]):
-    """Names of recent puts that garbage collection spares until a time in ms. Threads may share it."""
+    """Names of puts that garbage collection spares for `lifetime_ms` after the put. Threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, lifetime_ms: int) -> None:
+        self._lifetime_ms = lifetime_ms
         self._until_ms: LRUCache[K, int] = LRUCache(CACHED_NAMES_MAX)
         self._lock = threading.Lock()
 
     def is_fresh(self, name: K, now_ms: int) -> bool:
-        """Return whether a name was added with a time after `now_ms`; False if it was never added."""
+        """Return whether `now_ms` is in the lifetime of a name; False if it was never added."""
         with self._lock:
             return now_ms < self._until_ms.get(name, now_ms)
 
-    def add(self, name: K, until_ms: int) -> None:
-        """Add a name that can be relied on before `until_ms`, replacing its former time."""
+    def add(self, names: Iterable[K], put_ms: int) -> None:
+        """Add names that were put at `put_ms` or later, replacing their former times."""
         with self._lock:
-            self._until_ms[name] = until_ms
+            self._until_ms.update(dict.fromkeys(names, put_ms + self._lifetime_ms))
 
     def remove(self, name: K) -> None:
         """Remove a name, if present."""
@@ -64,8 +65,7 @@ class ContentRefresher:
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
         self._table = table
-        self._lifetime_ms = lifetime_ms
-        self._cache: FreshnessCache[str] = FreshnessCache()
+        self._cache: FreshnessCache[str] = FreshnessCache(lifetime_ms)
 
     def contents_to_put(
         self, infos: Mapping[RunKey, FieldLineageInfo | None], now_ms: int, rejections: Rejections
@@ -125,8 +125,7 @@ class ContentRefresher:
 
     def note_put(self, names: Iterable[str], put_ms: int) -> None:
         """Note that contents and bodies with these checksums and digests were put at `put_ms` or later."""
-        for name in names:
-            self._cache.add(name, put_ms + self._lifetime_ms)
+        self._cache.add(names, put_ms)
 
     def forget(self, checksum: str) -> None:
         """Note that the content with this checksum is not stored."""
@@ -150,7 +149,7 @@ class ContentRefresher:
     def _is_young(self, name: str, stamp_ms: int, now_ms: int) -> bool:
         """Return whether `name`, put at `stamp_ms`, can be relied on at `now_ms`; cache when that ends."""
         # Use the cell's timestamp: from the time of this read, it would be trusted too long.
-        self._cache.add(name, stamp_ms + self._lifetime_ms)
+        self._cache.add([name], stamp_ms)
         return self._cache.is_fresh(name, now_ms)
 
 
@@ -163,8 +162,7 @@ class WayWriter:
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
         self._table = table
-        self._lifetime_ms = lifetime_ms
-        self._fresh: FreshnessCache[_Way] = FreshnessCache()
+        self._fresh: FreshnessCache[_Way] = FreshnessCache(lifetime_ms)
         self._table_marked = self._is_mark_old = False
 
     def ways_to_put(self, days: Iterable[ContentDay], began_ms: int) -> set[_Way]:
@@ -181,8 +179,7 @@ class WayWriter:
 
     def note_put(self, ways: Iterable[_Way], began_ms: int) -> None:
         """Note that a pass begun at `began_ms` put the ways from `ways_to_put`."""
-        for way in ways:
-            self._fresh.add(way, began_ms + self._lifetime_ms)
+        self._fresh.add(ways, began_ms)
 
     def forget(self) -> None:
         """Make the next passes put all ways and the mark again."""

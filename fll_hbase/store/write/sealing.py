@@ -12,11 +12,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from queue import Empty, Full, Queue
 from typing import NamedTuple
 
 from fll_hbase.keys import calendars, layout, ranges
@@ -180,7 +179,7 @@ class BackgroundSealer:
 
     def __init__(self, sealer: DaySealer) -> None:
         self._sealer = sealer
-        self._queue: Queue[SealRequest] = Queue(QUEUED_MAX)
+        self._queue: deque[SealRequest] = deque()
         self._lock = threading.Lock()
         self._waiting: set[SealRequest] = set()
         self._thread: threading.Thread | None = None
@@ -198,8 +197,8 @@ class BackgroundSealer:
             with self._lock:
                 if request in self._waiting or self._closed.is_set():
                     continue
-                with suppress(Full):
-                    self._queue.put_nowait(request)
+                if len(self._queue) < QUEUED_MAX:
+                    self._queue.append(request)
                     self._waiting.add(request)
                 # The thread may be dead because the process was forked meanwhile.
                 if self._thread is None or not self._thread.is_alive():
@@ -238,9 +237,8 @@ class BackgroundSealer:
     def _take(self) -> SealRequest | None:
         """Return the next request, or None, which ends this thread, if there is none or after `close`."""
         with self._lock:
-            if not self._closed.is_set():
-                with suppress(Empty):
-                    return self._queue.get_nowait()
+            if self._queue and not self._closed.is_set():
+                return self._queue.popleft()
             self._thread = None
         return None
 
