@@ -442,10 +442,7 @@ class RunDetails:
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """An acknowledged run, or event of a run.
-
-    `recorded` is false for a duplicate of stored content; `replaced` is true if other content was replaced.
-    """
+    """An acknowledged run or event: `recorded` if no duplicate, `replaced` if other content was replaced."""
 
     checksum: str
     run: str

@@ -99,8 +99,8 @@ class _Contexts:
     def __init__(self) -> None:
         self.labels: dict[str, list[int]] = {}
         """The numbers of the parts that contain each label."""
-        self._parts: list[object] = []
-        self._label_counts: list[int] = []
+        self._parts: list[tuple[object, int]] = []
+        """Each part with the number of its labels."""
         self._single_label_texts: dict[int, str] = {}
         """The normalized text of each part with only one label; no rank changes it."""
 
@@ -109,11 +109,10 @@ class _Contexts:
         for part in _parts(value):
             marked = [text for text in _texts(part) if MARK in text]
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
+            for label in labels:
+                self.labels.setdefault(label, []).append(len(self._parts))
             if labels:
-                self._parts.append(part)
-                self._label_counts.append(len(labels))
-                for label in labels:
-                    self.labels.setdefault(label, []).append(len(self._parts) - 1)
+                self._parts.append((part, len(labels)))
 
     def new_labels(self, names: Mapping[str, str]) -> list[str]:
         """Return the labels without a name in `names`, by what the result shows of them.
@@ -141,17 +140,14 @@ class _Contexts:
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
         """Return what a part shows of a label, or one text for all labels if the part has very many."""
-        part = self._parts[number]
-        if self._label_counts[number] == 1:
-            if number not in self._single_label_texts:
-                self._single_label_texts[number] = repr(_normal(part, label, ranks)[0])
-            return self._single_label_texts[number]
-        if self._label_counts[number] <= _LABELS_MAX:
+        part, labels = self._parts[number]
+        if 1 < labels <= _LABELS_MAX:
             return repr(_normal(part, label, ranks)[0])
-        # Separate texts would cost the square of the number of labels.
-        if number not in common:
-            common[number] = repr(_normal(part, "", ranks)[0])
-        return common[number]
+        # Separate texts for very many labels would cost the square of their number.
+        texts, own_label = (self._single_label_texts, label) if labels == 1 else (common, "")
+        if number not in texts:
+            texts[number] = repr(_normal(part, own_label, ranks)[0])
+        return texts[number]
 
 
 def _kind(label: str) -> str:

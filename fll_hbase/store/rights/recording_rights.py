@@ -104,10 +104,7 @@ class RecordingRights:
         return replace(operation, source_description="", outputs=outputs, is_unconfirmed=True)
 
     def _permitted_event(self, event: IncomingEvent) -> IncomingEvent:
-        """Return an event with others' sources unconfirmed, in new bodies if that changes anything.
-
-        Others' sources have no types, descriptions and aliases.
-        """
+        """Return an event with others' sources unconfirmed, without types, descriptions and aliases."""
         lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
         mentions = tuple(self._permitted_mention(mention, lineage) for mention in lineage.mentions)
         operations = self._permitted_text(lineage.operations)

@@ -25,11 +25,8 @@ from fll_hbase.tables import Row, Table, read_rows
 _NO_DIGESTS = ("0" * 32, "f" * 32)
 """Digests that are read for an id without events, so that it takes as many reads as any other id."""
 
-_RUNS_MAX = 100_000
-"""Maximum number of runs with a cached decision on whether their program is visible."""
-
-_CONTENTS_MAX = 100_000
-"""Maximum number of contents with a cached decision on what is visible."""
+_CACHED_MAX = 100_000
+"""Maximum number of runs, and of contents, with a cached decision on what of them is visible."""
 
 
 class VisibleRuns(EventMerger):
@@ -47,8 +44,8 @@ class VisibleRuns(EventMerger):
         self._may_read = may_read
         self.has_hidden = False
         """True once any program has been hidden. While False, no answer can contain a label of a program."""
-        self._shown: LRUCache[RunKey, bool] = LRUCache(_RUNS_MAX)
-        self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
+        self._shown: LRUCache[RunKey, bool] = LRUCache(_CACHED_MAX)
+        self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CACHED_MAX)
 
     def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
         """Decode the committed state of run rows by run, as shown."""
