@@ -136,13 +136,6 @@ class LineageStore:
         """Return for each run the id conflict that recording it would cause, else None; see `run_owner`."""
         return run_owner.find_conflicts(self._table, self.components.events, runs)
 
-    def recommit(self, runs: Sequence[RunKey]) -> dict[RunKey, LineageError]:
-        """Write ways, days, references and commit records of runs again, computed from their run rows.
-
-        Returns an error for each run where that is impossible. Raises StoreUnavailable; repeating is safe.
-        """
-        return self.components.committer.recommit(runs)
-
     def may_tag(self, dataset: Dataset) -> bool:
         """Return True: any dataset's fields may be tagged here; a view of a store decides by rights."""
         return True

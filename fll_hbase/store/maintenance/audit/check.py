@@ -97,7 +97,8 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
             except LineageError as error:
                 failed[repair] = str(error)
     runs = {ranges.run_of(repair.row): repair for repair in repairs if repair.is_run}
-    return failed | {runs[run]: str(error) for run, error in store.recommit(list(runs)).items()}
+    rejections = store.components.committer.recommit(list(runs))
+    return failed | {runs[run]: str(error) for run, error in rejections.items()}
 
 
 def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
