@@ -79,8 +79,7 @@ class AccessStore:
     ) -> tuple[StoredToken, AccessToken]:
         """Store a new token; return it and its secret, which cannot be recovered later.
 
-        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and unless there
-        are 1 to GRANTS_MAX grants.
+        Raises InvalidQuery for a wrong name or pattern (see `is_name`), and unless there are 1 to GRANTS_MAX.
         """
         check_names(name, grants)
         if not 0 < len(grants) <= GRANTS_MAX:

@@ -24,8 +24,7 @@ class ContentEndpoints:
     """The datasets that a content reads (sources) and writes (destinations)."""
 
     checksum: str
-    # The checksum identifies the content. The hash is computed for every run, since it is the key of a cache
-    # of prefixes.
+    # The checksum identifies the content. The hash is computed for every run, as key of a cache of prefixes.
     sources: tuple[Dataset, ...] = field(hash=False)
     destinations: tuple[Dataset, ...] = field(hash=False)
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 class LineageEntry:
     """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it.
 
-    If failed runs count, `complete` is the lineage without them, or None if a limit cut it. Otherwise it is
-    None.
+    If failed runs count, `complete` is the lineage without them, unless a limit cut it. Else it is None.
     """
 
     relation: DatasetLineage
@@ -187,8 +186,7 @@ class FieldHistory:
 class DerivationRuns(NamedTuple):
     """A distinct derivation of a field, by a digest of the operations that lead into it, and its runs.
 
-    `checksum` is the content of the newest run. If a limit left out all runs, `runs` is 0 and the starts are
-    unknown.
+    `checksum` is of the newest run's content. If a limit left out all runs, `runs` is 0, the starts None.
     """
 
     digest: str
@@ -398,8 +396,7 @@ class FlowProgram:
 class Flow:
     """A field with a tag, and a forbidden field that it reaches over `distance` edges, by a shortest path.
 
-    `hops` are between the neighbours of `path`, which has a further one where a dataset as a whole leads to
-    its fields.
+    `hops` are between neighbours of `path`, which has a further one where a whole dataset leads to a field.
     """
 
     source: DatasetField

@@ -41,8 +41,7 @@ class RetentionRequests:
     def count(self, request: RetentionRequest) -> Affected:
         """Return how many currently shown runs the request affects, within a share of the time left.
 
-        A request for a dataset affects runs that read or wrote it. Raises NotFound for a dataset that was
-        never recorded.
+        One for a dataset affects runs that read or wrote it. Raises NotFound for a never recorded dataset.
         """
         if request.dataset is not None:
             self._components.catalogue.require_dataset(request.dataset)

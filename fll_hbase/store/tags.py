@@ -259,8 +259,7 @@ class TagStore:
             Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
             for prefix in (layout.tag_index_prefix(tag) for tag in tags)
         ]
-        # One call reads the first field of each tag. Other fields are read only if that field has lost the
-        # tag.
+        # One call reads the first field of each tag, and others only if that field has lost the tag.
         firsts = {
             tag: layout.parse_tag_index(rows[0][0])[1]
             for tag, rows in zip(tags, self._table.scan_many(scans), strict=True)

@@ -47,8 +47,7 @@ PassReport = Callable[[int, str, int], None]
 class Difference:
     """The cells to put and to delete that make a copy equal to its source.
 
-    `extras` are cells that the source does not have, and `extras_until_ms` is the time of the latest put
-    among them.
+    `extras` are cells that the source lacks, and `extras_until_ms` is the time of the latest put among them.
     """
 
     puts: tuple[StampedPut, ...] = ()
@@ -67,8 +66,7 @@ def copied_cells(key: bytes, row: Row) -> Row:
     """Return the cells of a row that a copy has: all, except that calendars have only tokens, without values.
 
     Seals are left out, because they are read at a different time than the run rows that they count. A target
-    has tokens of its own; a copy replaces them for each day whose runs it changes. The progress row of a copy
-    has no cells to copy.
+    has tokens of its own; a copy replaces them for each day whose runs it changes. A progress row has none.
     """
     if key == ROW:
         return {}
@@ -108,8 +106,7 @@ def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
 class Mark:
     """Rows, cells and the sum of the 64-bit hashes of the cells; equal ranges of rows have equal marks.
 
-    The sum does not depend on the order of rows and columns. Timestamps are excluded, because each engine
-    stamps cells by its own clock.
+    The sum depends neither on the order of cells nor on timestamps: each engine stamps by its own clock.
     """
 
     rows: int = 0
@@ -224,8 +221,7 @@ class CopyPass:
     def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
         """Copy the rows that runs rely on and that may be newer than the pages that this pass has read."""
         young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
-        # Run index rows are left out: lists of runs show these runs after the next pass. Their days are
-        # touched in any case.
+        # Lists of runs show these runs after the next pass, and their days are touched in any case.
         cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
         keys = {row for row, _ in cells if not row.startswith((layout.RUN_INDEX, layout.CALENDARS))}
         checksums = sorted(key for key in keys if key.startswith(layout.CONTENTS))

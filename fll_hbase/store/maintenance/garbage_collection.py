@@ -86,8 +86,7 @@ def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
 def safe_until_ms(now_ms: int, grace_ms: int) -> int:
     """Return the latest `until_ms` that is safe for a scan beginning at `now_ms`."""
     # A commit relies on cells younger than half the grace period, and puts nothing later than half of it
-    # after its beginning. A commit that relied on an older cell has ended, so the scan sees its commit
-    # record.
+    # after its beginning. One that relied on an older cell has ended, so the scan sees its commit record.
     return now_ms - grace_ms - grace_ms // SKEW_SHARE
 
 
@@ -119,8 +118,7 @@ def find_garbage(
 
     Raises CorruptRow, because an unreadable row could need any cell.
     """
-    # A run committed after its row was scanned needs no cell older than `until_ms`: its commit put or
-    # refreshed all of them.
+    # A run committed after its row was scanned needs no older cell: its commit put or refreshed all of them.
     needed, truncated = _needed_cells(table, policy, until_ms, purge_until_ms)
     size = 0
     cells: set[CellKey] = set()

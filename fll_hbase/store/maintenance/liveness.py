@@ -96,8 +96,7 @@ class LivenessScanner:
             if day not in self._reported:
                 self._reported[day] = True
                 cells += _day_cells(day, endpoints)
-            # Only references of the committed state are live. References of replaced documents are garbage:
-            # hints that readers reject.
+            # References of replaced documents are garbage: readers reject these hints.
             live = [endpoint for endpoint in endpoints if head.start_ms >= endpoint.horizon_ms]
             cells += _index_cells(key, head, live)
             truncated = [item.dataset for item in endpoints if head.start_ms < item.horizon_ms]
@@ -153,8 +152,7 @@ def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[C
     tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
     stop_ms = calendars.day_window(key.day).stop_ms
     for endpoint in endpoints:
-        # Compare the end of the day, because runs on the rest of the horizon's day stay. A way stays as long
-        # as one day of its period.
+        # Compare the end of the day: runs on the rest of a horizon's day stay, and with them their way.
         if stop_ms > endpoint.horizon_ms:
             yield CellKey(endpoint.ways + tail, calendars.WAY)
 
@@ -165,8 +163,7 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
     In the run index, one cell represents all rows of one run and start, in any namespace and program.
     """
     # The program of a run with events is in its event bodies, which liveness does not read. A row of another
-    # program is a hint that readers reject. It stays until its run is purged or starts at another time
-    # (decision 31).
+    # program is a rejected hint, and stays until its run is purged or starts at another time (decision 31).
     if row.startswith(layout.RUN_INDEX):
         return run_index_cell(layout.split_run_index_key(row)[1])
     return _cell_key((row, column))

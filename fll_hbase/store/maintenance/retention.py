@@ -52,8 +52,7 @@ Report = Callable[[str, int], None]
 class RetentionReport:
     """Deleted rows or cells by kind, and their bytes before compression.
 
-    With `dry_run`, the rows that would be deleted. Then `waiting` has what would also be deleted without the
-    grace period.
+    With `dry_run`, what would be deleted, and in `waiting` what also would be without a grace period.
     """
 
     dry_run: bool

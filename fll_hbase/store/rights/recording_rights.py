@@ -40,8 +40,7 @@ class RecordingRights:
         """Return metadata, leaving out datasets that the principal may not describe and tags it may not put.
 
         Aliases in namespaces in which the principal may not record are left out, too.
-        Runs also describe others' datasets, as their sources. The lineage of such runs is recorded without
-        these descriptions.
+        Runs also describe others' datasets, as sources: their lineage is recorded without descriptions.
         """
         return [
             replace(

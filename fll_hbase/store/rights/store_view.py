@@ -147,8 +147,7 @@ class PagePosition(NamedTuple):
     def next_after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
         """Return the position after a page that began at this tail and ends with a hidden run.
 
-        The position does not contain ids of hidden runs. It counts them from a visible run, or from their
-        start.
+        The position has no ids of hidden runs, and counts them from a visible run, or from their start.
         """
         start_ms = page.runs[-1].run.start_ms
         count = 0

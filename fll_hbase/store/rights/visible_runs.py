@@ -173,8 +173,7 @@ class VisibleRuns(EventMerger):
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
         """Return by checksum whether any, and whether all datasets of a content are visible, through a cache.
 
-        Returns (False, True) for a content without datasets, (False, False) for a missing content. Raises
-        CorruptRow.
+        Returns (False, True) without datasets, (False, False) for a missing content. Raises CorruptRow.
         """
         with self._lock:
             visibility = {checksum: self._seen.get(checksum) for checksum in checksums}

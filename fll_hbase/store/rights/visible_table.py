@@ -75,8 +75,7 @@ class VisibleTable:
         self._may_change = may_change
         # Keyed by escaped namespaces: a query checks a few of them thousands of times.
         self._reads = lru_cache(_DECISIONS_MAX)(lambda escaped: not escaped or may_read(unescape(escaped)))
-        # Hidden namespaces outside these ranges are not even skipped, because the time for that would reveal
-        # them.
+        # Hidden namespaces outside these ranges are not even skipped: the time for that would reveal them.
         self._spans = namespaces.spans_of(patterns)
         size = -(-len(self._spans) // _SPANS_MAX)
         groups = [self._spans[begin : begin + size] for begin in range(0, len(self._spans), size or 1)]
@@ -84,8 +83,7 @@ class VisibleTable:
         self.parallel_calls = table.parallel_calls
         self._masked: LRUCache[bytes, tuple[int, Row]] = LRUCache(CACHE_BYTES, getsizeof=lambda item: item[0])
         self._unmasked: LRUCache[bytes, bool] = LRUCache(_UNMASKED_MAX)
-        # Cached separately from the rows: a row that is too large, or evicted, must not show its own
-        # checksum.
+        # Apart from the rows: a row that is too large, or evicted, must not show its own checksum.
         self._checksums: LRUCache[bytes, str] = LRUCache(_UNMASKED_MAX)
         self._lock = threading.Lock()
         self.has_masked = False
@@ -165,8 +163,7 @@ class VisibleTable:
         key = layout.content_row(checksum)
         if key in self._unmasked:
             return True
-        # Do not use the cache of masked contents: an answer without a call would reveal that the content
-        # exists.
+        # Use no cache of masked contents: an answer without a call would reveal that the content exists.
         row = self._table.get(key, columns=_ENDPOINTS)
         if not row or not self._sees_all(decode_endpoints(key, row)):
             return False

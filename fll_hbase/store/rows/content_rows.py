@@ -197,8 +197,7 @@ def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
 def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the cells of the content row. Raises TooLarge."""
     row = layout.content_row(info.checksum)
-    # Operations first: their TooLarge names an operation, which the client can split, instead of the field
-    # map.
+    # Operations first: their TooLarge names an operation, which the client can split, not the field map.
     sizes: dict[str, int] = {}
     for operation in info.operations:
         value = checksums.canonical(operation).encode()

@@ -88,8 +88,7 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns an error for each run where that is impossible, as for a run with an unreadable content.
-        Raises StoreUnavailable.
+        Returns an error for each run that cannot be, as with an unreadable content. Raises StoreUnavailable.
         """
         self._ways.forget()
         # A pass computes one commit record per run, so no run may be in it twice.
@@ -217,8 +216,7 @@ class RunCommitter:
         # Put content before the run row's cell, so that any writer can then complete the run (decision 2).
         batches.append([put for run in pending for put in run.cells])
         if any(batches):
-            # Step 5 writes with Sync.NOW and makes these durable, too, so a pass has only one flush (decision
-            # 4).
+            # Step 5 writes with Sync.NOW and makes these durable, too: a pass has one flush (decision 4).
             self._table.write(self._until_deadline(batches, began_ms), sync=Sync.LATER)
         # Note the beginning, because the clock may now be later than the engine's timestamps of the cells.
         self._refresher.note_put((*(content.endpoints.checksum for content in contents), *bodies), began_ms)
@@ -320,8 +318,7 @@ class RunCommitter:
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:
         """Return the runs that start over because of new inputs or a deleted content (step 6).
 
-        Returns all runs if the pass took more than half of the grace period. Forgets that missing contents
-        were fresh.
+        Returns all if the pass took more than half of the grace period. Forgets contents that are missing.
         """
         content_keys = {
             layout.content_row(run.committed.checksum): run.committed.checksum

@@ -190,8 +190,7 @@ class PendingDocument(PendingRun):
     def put_again(self) -> None:
         """Set `cells` to the document's existing cell, with the same number.
 
-        With the next number, this put could land after the same call was sent again and a later document of
-        that call had taken the number.
+        Under the next number, this put could follow a resend that gave this number to a later document.
         """
         self.cells = [self.cell] if self.cell else []
 
@@ -264,8 +263,7 @@ class PendingEvents(PendingRun):
             raise StoreUnavailable(
                 f"run {self.run.run!r}: an event that was put is missing; check the store and try again"
             )
-        # Merge all events instead of updating the last merge: the record depends only on their set (decision
-        # 12).
+        # Merge all events, not only the new ones: the record depends only on their set (decision 12).
         self.committed, self.derived_info = events.merge(self.stored, stored, self.bodies)
         self.commit_value = run_rows.encode_head(run_rows.head_of(self.committed))
         self._count(row)
@@ -363,8 +361,7 @@ def pending_run(batch: RunBatch) -> PendingRun:
 
 def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
     """Return the encoded run. Raises TooLarge if the run, or one of its keys, cannot be stored."""
-    # References and the run index row are put in step 5, after the run row's cell, so a key that is too long
-    # must fail before that.
+    # References and the run index are put after the run row's cell, so a key that is too long fails here.
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
     tail = layout.reference_tail(committed.run.start_ms, *committed.key)
     prefixes = run_rows.longest_prefix_bytes(endpoints), len(layout.run_index_prefix(committed.run.namespace))

@@ -171,8 +171,7 @@ class WayWriter:
         if ways and not self._table_marked:
             self._table_marked = mark(self._table)
         elif ways and self._is_mark_old:
-            # Contents are missing, so the mark may be missing, too: the table may have been emptied after it
-            # was marked.
+            # Contents are missing, and the mark may be, too: the table may have been emptied since.
             mark_complete(self._table)
             self._is_mark_old = False
         return {way for way in ways if not self._fresh.is_fresh(way, began_ms)}

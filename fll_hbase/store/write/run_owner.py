@@ -33,8 +33,7 @@ def stored_rows(
 ) -> dict[RunKey, tuple[RunKey, Row]]:
     """Return by key where each run is stored, and its row, in one call, leaving out runs without a row.
 
-    If an earlier release stored a run whose id is unique per namespace, its former key is returned. Raises
-    StoreUnavailable and CorruptRow.
+    The key of a run that an earlier release stored is its former one. Raises StoreUnavailable and CorruptRow.
     """
     rows = run_rows.read_run_rows(table, {key for run in runs for key in (run, RunKey(run.run))})
     stored = {}

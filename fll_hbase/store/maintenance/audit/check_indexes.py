@@ -87,8 +87,7 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
 
 def collect_run_index(page: Page, facts: RowFacts) -> None:
     """Add the facts of rows of the run index. Keys are not validated, as above."""
-    # Match by run and start, like garbage collection: cells of a run's former programs stay as long as the
-    # run.
+    # Match by run and start, like garbage collection: cells of a run's former programs stay with the run.
     facts.present += [run_index_row(layout.split_run_index_key(key)[1]) for key, _ in page]
     facts.optional += cell_texts(_known_page(page, facts))
 
@@ -187,8 +186,7 @@ def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:
         try:
             check_day(row, day)
         except CorruptRow as error:
-            # A seal that does not match its token is never read, so it is ignored. A touch invalidates this
-            # one.
+            # A seal that does not match its token is never read, so it is ignored. A touch ends this one.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error), Repair(key)))
 
 

@@ -68,8 +68,7 @@ class AuditReport:
 class CheckReport:
     """The audits before and after repairs, or the same audit twice without repairs.
 
-    `repaired` rows were written again; `refused` rows could not be. `refusals` lists the reasons for the
-    remaining examples.
+    `repaired` rows were written again, `refused` ones could not be; `refusals` explains remaining examples.
     """
 
     first_audit: AuditReport

@@ -109,8 +109,7 @@ class RunRowChecker:
         faults = [] if altered else list(self._faults(key, row, columns, value))
         facts.findings += faults
         # A faulty row may compute wrong needs, so they are allowed but not expected. Neither a missing cell
-        # nor a cell that no other run needs is reported. A run that a repair moved needs nothing here;
-        # retention removes the remains.
+        # nor a cell that no other run needs is reported. A run that was moved needs nothing here.
         sound = (
             layout.MOVED not in row and not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         )
@@ -251,8 +250,7 @@ class RunRowChecker:
         elif not inputs:
             yield Finding(Kind.INPUT_MISSING, key, "a commit, but no document or event")
         elif not self._agrees(row, columns, value):
-            # A count above the number of cells is not a fault in itself: writers overtaken by a purge leave
-            # it.
+            # A count above the number of cells alone is not a fault: writers overtaken by a purge leave it.
             if inputs < count:
                 detail = f"a commit of {count}, but {inputs} documents and events"
                 yield Finding(Kind.INPUT_MISSING, key, detail)

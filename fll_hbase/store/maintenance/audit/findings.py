@@ -67,8 +67,7 @@ _NOTES = frozenset(list(Kind)[list(Kind).index(Kind.UNKNOWN_COLUMN) :])
 class Repair(NamedTuple):
     """A row to write again: a run to re-commit, a content to put, aliases to put at their other datasets.
 
-    Days of a calendar get new tokens, and tags of a field are put into the index. The row is empty
-    without a repair.
+    Days of a calendar get new tokens, tags of a field are put into the index. The row is b"" for no repair.
     """
 
     row: bytes = b""
