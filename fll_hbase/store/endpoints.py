@@ -78,6 +78,12 @@ def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEn
     return endpoints
 
 
+def readable_endpoints(table: Table, checksums: Iterable[str]) -> dict[str, ContentEndpoints]:
+    """Return, by checksum, the endpoints of the contents that exist and can be read, in one call."""
+    read = read_endpoints(table, [layout.content_row(checksum) for checksum in sorted(checksums)])
+    return {item.checksum: item for item in read.values() if isinstance(item, ContentEndpoints)}
+
+
 class EndpointCache:
     """Endpoints of many contents with the horizons of their datasets, for one scan in one thread."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from fll_hbase.keys import layout
@@ -222,13 +222,10 @@ class TagStore:
     def _tagged_fields(self, names: Sequence[Dataset], start_from: str) -> Iterator[str]:
         """Yield the fields with a row of tags under any of the names, by code point, from `start_from`."""
         listed = [LastNames(self._table, layout.tags_prefix(name), column=layout.LIGHT) for name in names]
-        last = ""
         if start_from and any(names.contains(escape(start_from)) for names in listed):
             yield start_from
-        for field in merge(*(list_names(names, start_after=start_from.encode()) for names in listed)):
-            if field != last:
-                yield field
-            last = field
+        merged = merge(*(list_names(names, start_after=start_from.encode()) for names in listed))
+        yield from (field for field, _ in groupby(merged))
 
     def _candidates(self, tag: str, start_after: DatasetField | None) -> Iterator[DatasetField]:
         """Yield the indexed fields of a tag, in order, after `start_after`."""

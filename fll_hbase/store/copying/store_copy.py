@@ -20,7 +20,7 @@ from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.copying.progress import ROW, Progress, check_not_copying, put_of, read_progress
 from fll_hbase.store.maintenance import liveness
-from fll_hbase.store.maintenance.garbage_collection import SKEW_SHARE, days_of_commits, touch_days
+from fll_hbase.store.maintenance.garbage_collection import SKEW_SHARE, Report, days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
@@ -32,9 +32,6 @@ PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
 
 _HEAVY = layout.CONTENTS, layout.EVENT_BODIES
 _ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
-
-Report = Callable[[str, int], None]
-"""Called after each page with the name of the row kind and the number of rows compared by the pass."""
 
 PASSES_MAX = 5
 """Maximum number of passes per command: a source under constant writes may never compare equal."""

@@ -28,6 +28,9 @@ from fll_hbase.tables import Cell, CellKey, Put, Row, Table
 
 T = TypeVar("T")
 
+Report: TypeAlias = Callable[[str, int], None]
+"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
+
 _Touch: TypeAlias = Callable[[Collection[ContentDay]], None]
 
 PAGE_ROWS = 1_000

@@ -110,16 +110,17 @@ class LivenessScanner:
         others = {value for value in values if value != committed}
         if not others or is_older_than(row, until_ms):
             return []
-        former = {decode_head(key, value) for value in others} - {decode_head(key, committed), None}
-        endpoints = self._endpoints.read({layout.content_row(other.checksum) for other in former if other})
+        heads = {head for value in others if (head := decode_head(key, value))} - {
+            decode_head(key, committed)
+        }
+        endpoints = self._endpoints.read({layout.content_row(head.checksum) for head in heads})
         cells: list[CellKey] = []
-        for other in former:
+        for head in heads:
             # A missing content was already garbage when the run changed.
-            listed = endpoints.get(layout.content_row(other.checksum), ()) if other else ()
-            if other is None or isinstance(listed, CorruptRow):
-                continue
-            cells += _day_cells(calendar_rows.day_of_head(other), listed)
-            cells += _index_cells(key, other, listed)
+            listed = endpoints.get(layout.content_row(head.checksum), ())
+            if not isinstance(listed, CorruptRow):
+                cells += _day_cells(calendar_rows.day_of_head(head), listed)
+                cells += _index_cells(key, head, listed)
         return cells
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:

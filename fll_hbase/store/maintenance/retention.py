@@ -19,7 +19,7 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed
+from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed, Report
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import put_purge, remove_superseded
@@ -43,9 +43,6 @@ _LABELS = {"parts": "event bodies", DATASETS: "datasets"}
 
 _ANY_AGE_MS = 2**63 - 1
 REPORT_ROWS = 1_000
-
-Report = Callable[[str, int], None]
-"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,18 +120,15 @@ class VisibleTable:
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the visible rows of each scan, in the order of `scans`."""
         # Ranges within one namespace are read unchanged, many per call; others require seeks.
-        namespaces_read = [_plain_namespace(scan.start, scan.stop) for scan in scans]
-        is_visible = [escaped is not None and self._reads(escaped) for escaped in namespaces_read]
+        plain = (_plain_namespace(scan.start, scan.stop) for scan in scans)
+        is_visible = [escaped is not None and self._reads(escaped) for escaped in plain]
         read = iter(self._table.scan_many(list(compress(scans, is_visible))))
-        results: list[list[tuple[bytes, Row]]] = []
-        for scan, escaped, visible in zip(scans, namespaces_read, is_visible, strict=True):
-            if visible:
-                results.append(next(read))
-            elif escaped is None:
-                results.append(list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)))
-            else:
-                results.append([])
-        return results
+        return [
+            next(read)
+            if visible
+            else list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit))
+            for scan, visible in zip(scans, is_visible, strict=True)
+        ]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return []: jobs that divide ranges do not run on behalf of a principal."""

@@ -23,7 +23,7 @@ from fll_hbase.keys.layout import Range
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction
 from fll_hbase.runtime.errors import CorruptRow, LineageError, in_row
-from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.endpoints import readable_endpoints
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_days import DaysByContent
@@ -285,12 +285,8 @@ def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequ
     Leaves out days whose contents cannot be read, or have no such dataset. Raises StoreUnavailable.
     """
     days = list(days)
-    stored = read_endpoints(table, sorted({layout.content_row(key.checksum) for key in days}))
-    contents = {
-        read.checksum: list(read.by_direction())
-        for read in stored.values()
-        if isinstance(read, ContentEndpoints)
-    }
+    read = readable_endpoints(table, {day.checksum for day in days})
+    contents = {checksum: list(endpoints.by_direction()) for checksum, endpoints in read.items()}
     # Choose the dataset with the most contents, so that one scan reads the references of many.
     shared = Counter(endpoint for listed in contents.values() for endpoint in listed)
     horizons = dataset_horizons(table, {dataset for _, dataset in shared})
