@@ -116,14 +116,9 @@ def _way(key: bytes) -> Parts:
     _, direction, namespace, name, _, _ = _segments(key, 6)
     if direction not in _DIRECTIONS:
         raise CorruptRow(f"{key!r} has no direction")
-    dataset = _dataset(Dataset(unescape(namespace), unescape(name)))
+    parts = _dataset(Dataset(unescape(namespace), unescape(name))) | {"direction": _DIRECTIONS[direction]}
     period, checksum = calendars.parse_way(key)
-    return {
-        **dataset,
-        "direction": _DIRECTIONS[direction],
-        "checksum": checksum,
-        "periodMs": _period_ms(period),
-    }
+    return parts | {"checksum": checksum, "periodMs": _period_ms(period)}
 
 
 def _calendar(key: bytes) -> Parts:

@@ -289,12 +289,7 @@ class RunCommitter:
 
         Adds a rejection for each run whose latest document, of another writer, has an unreadable content.
         """
-        infos = {
-            info.checksum: info
-            for run in pending
-            for info in (run.info, run.derived_info)
-            if info is not None
-        }
+        infos = {info.checksum: info for run in pending for info in (run.info, run.derived_info) if info}
         endpoints = {
             checksum: ContentEndpoints(checksum, info.sources, info.destinations)
             for checksum, info in infos.items()

@@ -51,7 +51,7 @@ _PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
 
 def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
     """Yield scanned rows in pages of one kind: PAGE_ROWS, or LARGE_ROWS for contents and event bodies."""
-    for kind, rows in groupby(scanned, key=_kind_of):
+    for kind, rows in groupby(scanned, key=lambda keyed: keyed[0][:2]):
         size = LARGE_ROWS if kind in _LARGE else PAGE_ROWS
         while page := list(islice(rows, size)):
             yield page
@@ -80,7 +80,7 @@ class FactCollector:
 
     def _collect(self, page: Sequence[KeyedRow], endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of the rows of a page of one kind to `facts`."""
-        collect = _PAGE_COLLECTORS.get(_kind_of(page[0]))
+        collect = _PAGE_COLLECTORS.get(page[0][0][:2])
         if collect is not None:
             collect(page, facts)
             return
@@ -105,8 +105,14 @@ class FactCollector:
         """Cache the event bodies of the runs of a page; return the endpoints of their readable contents."""
         runs = [row for key, row in page if key.startswith(layout.RUNS)]
         self._runs.load_event_bodies(runs)
+        checksums = {
+            cell[0][: layout.CHECKSUM_DIGITS]
+            for row in runs
+            for column, cell in row.items()
+            if column.startswith(layout.COMMIT)
+        }
         # One read covers the page. Unreadable contents are findings of their own rows.
-        read = self._endpoints.read(_committed_contents(runs))
+        read = self._endpoints.read(layout.CONTENTS + checksum for checksum in checksums)
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
@@ -120,22 +126,6 @@ class FactCollector:
         cached = {dataset: self._horizons_ms[dataset] for dataset in datasets if dataset not in read}
         self._horizons_ms.update(read)
         return {**cached, **read}
-
-
-def _kind_of(keyed: KeyedRow) -> bytes:
-    """Return the prefix of a row key that identifies its kind."""
-    return keyed[0][:2]
-
-
-def _committed_contents(runs: Iterable[Row]) -> Iterator[bytes]:
-    """Yield the content row of each checksum in the commit values of run rows, each once."""
-    checksums = {
-        cell[0][: layout.CHECKSUM_DIGITS]
-        for row in runs
-        for column, cell in row.items()
-        if column.startswith(layout.COMMIT)
-    }
-    return (layout.CONTENTS + checksum for checksum in checksums)
 
 
 def _horizon_ms(row: Row) -> int:
