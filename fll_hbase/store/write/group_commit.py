@@ -60,7 +60,7 @@ class GroupCommit:
             try:
                 return self._commit(request)
             except DeadlineExceeded:
-                # The committing thread's deadline may be earlier than this thread's, which is tried next.
+                # The deadline may be the committing thread's: try again until this thread's own one.
                 deadline.check()
                 if request.thread_id in (None, threading.get_ident()):
                     raise

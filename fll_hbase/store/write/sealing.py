@@ -203,7 +203,7 @@ class BackgroundSealer:
                 # The thread may be dead because the process was forked meanwhile.
                 if self._thread is None or not self._thread.is_alive():
                     thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
-                    # Without a further thread, or as the process ends, the next offer tries again.
+                    # The system may allow no further thread; the next offer then tries again.
                     with suppress(RuntimeError):
                         thread.start()
                         self._thread = thread
