@@ -41,7 +41,7 @@ class RetentionRequests:
     def count(self, request: RetentionRequest) -> Affected:
         """Return how many currently shown runs the request affects, within a share of the time left.
 
-        One for a dataset affects runs that read or wrote it. Raises NotFound for a never recorded dataset.
+        For a dataset, these read or wrote it. Raises NotFound for a dataset that was never recorded.
         """
         if request.dataset is not None:
             self._components.catalogue.require_dataset(request.dataset)
