@@ -88,7 +88,7 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns an error for each run that cannot be, as with an unreadable content. Raises StoreUnavailable.
+        Returns an error for each rejected run, as for an unreadable content. Raises StoreUnavailable.
         """
         self._ways.forget()
         # A pass computes one commit record per run, so no run may be in it twice.

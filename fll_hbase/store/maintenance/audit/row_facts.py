@@ -23,11 +23,9 @@ PAGE_ROWS, LARGE_ROWS = 1_000, 20
 """Rows of a page; LARGE_ROWS applies to contents and event bodies, whose cells may have 8 MiB each."""
 
 KeyedRow: TypeAlias = tuple[bytes, Row]
-Collector: TypeAlias = Callable[[bytes, Row, RowFacts], None]
-PageCollector: TypeAlias = Callable[[Sequence[KeyedRow], RowFacts], None]
 
 _LARGE = (layout.CONTENTS, layout.EVENT_BODIES)
-_COLLECTORS: Mapping[bytes, Collector] = {
+_COLLECTORS: Mapping[bytes, Callable[[bytes, Row, RowFacts], None]] = {
     layout.WAYS: check_indexes.collect_way,
     layout.CALENDARS: check_indexes.collect_calendar,
     **dict.fromkeys(layout.INDEXES_BEFORE_CALENDARS, check_indexes.ignore),
@@ -42,7 +40,7 @@ _COLLECTORS: Mapping[bytes, Collector] = {
     layout.PROPERTIES: check_indexes.collect_property,
 }
 
-_PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
+_PAGE_COLLECTORS: Mapping[bytes, Callable[[Sequence[KeyedRow], RowFacts], None]] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_references),
     layout.RUN_INDEX: check_indexes.collect_run_index,
 }
