@@ -22,7 +22,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.flow_check import FlowCheck, FlowChecker
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.old_days import seal_old_days
+from fll_hbase.store.write.sealing import seal_old_days
 from fll_hbase.tables import Row, Scan, Table
 from fll_hbase.tables.base import Columns
 from fll_hbase.tables.observed import ObservedTable

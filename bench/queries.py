@@ -15,7 +15,7 @@ from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.old_days import seal_old_days
+from fll_hbase.store.write.sealing import seal_old_days
 from fll_hbase.tables import Table, open_table
 
 QUERIES, WARMUP_QUERIES = 400, 40

@@ -33,7 +33,7 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS, Settings
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.factory import open_store
-from fll_hbase.store.maintenance.old_days import seal_old_days
+from fll_hbase.store.write.sealing import seal_old_days
 
 QUESTIONS, ROUNDS, BATCH_RUNS = 20, 3, 1_000
 GROWTH_MAX = 2

@@ -35,8 +35,8 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.query_parameters import WindowQuery
 
 if TYPE_CHECKING:
-    from fll_hbase.store.inherited_tags import PathTag
     from fll_hbase.store.lineage_store import LineageStore
+    from fll_hbase.store.tags import PathTag
 
 BY_HELP = "The person or program that sets it"
 TIME_HELP = "When it was set, in milliseconds since 1970"
@@ -222,7 +222,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
         [start_after] = self.start_after(1)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         # Imported here: the client of a server reads no store.
-        from fll_hbase.store.inherited_tags import inherited_tags
+        from fll_hbase.store.tags import inherited_tags
 
         result = inherited_tags(store, self.dataset_field, window, level=self.level)
         matches = (entry for entry in result.tags if entry.tag.tag > start_after)

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import msgspec
 
 from fll_hbase.keys import access_rows, layout, ranges
 from fll_hbase.model.access import Grant, Role, Subject
 from fll_hbase.model.access_tokens import AccessToken, new_token
-from fll_hbase.runtime import damage, typed_json
+from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row
-from fll_hbase.store.rows.run_rows import checked_put
+from fll_hbase.store.rows.run_rows import checked_put, decode_json
 from fll_hbase.store.rows.tag_rows import REMOVED
 from fll_hbase.tables import Put, Row, Table
-
-_Value = TypeVar("_Value")
 
 NAME_BYTES_MAX = 256
 """Maximum length of a token, user or group name, and of a pattern, in bytes of UTF-8."""
 
 GRANTS_MAX = 1_000
 """Maximum number of grants of one token."""
+
+_VALUE = "a value of this column"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,9 @@ class AccessStore:
     ) -> tuple[StoredToken, AccessToken]:
         """Store a new token; return it and its secret, which cannot be recovered later.
 
-        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and unless there
-        are 1 to GRANTS_MAX grants.
+        Raises InvalidQuery for a wrong name or pattern (see `is_name`), and unless there are 1 to GRANTS_MAX.
         """
-        check_names({"name": name, **{f"namespace.{n}": grant.pattern for n, grant in enumerate(grants)}})
+        check_names(name, grants)
         if not 0 < len(grants) <= GRANTS_MAX:
             raise InvalidQuery([FieldError("namespace", f"give 1 to {GRANTS_MAX:,} roles on patterns")])
         token, at_ms = new_token(), self._clock()
@@ -103,11 +101,8 @@ class AccessStore:
     def tokens(self) -> Iterator[StoredToken]:
         """Yield all tokens in order of their ids, including revoked and expired ones, but no damaged ones."""
         for key, row in self._scan(access_rows.TOKENS):
-            token = None
             with damage.leaving_out():
-                token = decode_token(key, row)
-            if token is not None:
-                yield token
+                yield decode_token(key, row)
 
     def revoke(self, token_id: str) -> StoredToken:
         """Revoke a token permanently and durably. A revoked token keeps its time. Raises NotFound."""
@@ -122,9 +117,7 @@ class AccessStore:
 
     def set_grants(self, subject: Subject, grants: Sequence[Grant]) -> None:
         """Add further grants to a user or group, durably. Raises InvalidQuery."""
-        check_names(
-            {"name": subject.name, **{f"namespace.{n}": item.pattern for n, item in enumerate(grants)}}
-        )
+        check_names(subject.name, grants)
         key, mark = access_rows.grants_row(subject), _mark(self._clock())
         self._write(*(Put(key, access_rows.grant_column(grant), mark) for grant in grants))
 
@@ -153,11 +146,10 @@ class AccessStore:
     def all_grants(self) -> Iterator[tuple[Subject, tuple[Grant, ...]]]:
         """Yield the users and groups that have grants, each with its grants, leaving out damaged rows."""
         for key, row in self._scan(access_rows.GRANTS):
-            item: tuple[Subject, tuple[Grant, ...]] | None = None
             with damage.leaving_out():
-                item = decode_grants(key, row)
-            if item is not None and item[1]:
-                yield item
+                subject, grants = decode_grants(key, row)
+                if grants:
+                    yield subject, grants
 
     def _scan(self, prefix: bytes) -> Iterator[tuple[bytes, Row]]:
         """Yield the rows of tokens or of grants, by their key prefix."""
@@ -168,8 +160,9 @@ class AccessStore:
         self._table.write([list(puts)])
 
 
-def check_names(names: dict[str, str]) -> None:
-    """Raise one InvalidQuery for all invalid names, which are given by error path; see `is_name`."""
+def check_names(name: str, grants: Sequence[Grant]) -> None:
+    """Raise one InvalidQuery for an invalid name and all invalid patterns of grants; see `is_name`."""
+    names = {"name": name, **{f"namespace.{n}": grant.pattern for n, grant in enumerate(grants)}}
     errors = [
         FieldError(path, f"must have 1 to {NAME_BYTES_MAX} bytes of printable characters")
         for path, name in names.items()
@@ -191,9 +184,9 @@ def decode_token(key: bytes, row: Row) -> StoredToken:
         token_id = access_rows.parse_token(key)
         if access_rows.TOKEN not in row:
             raise CorruptRow("a token without its hash")
-        value = _decode(row[access_rows.TOKEN].value, _Token)
+        value = decode_json(row[access_rows.TOKEN].value, _Token, _VALUE)
         mark = row.get(access_rows.REVOKED)
-        revoked_ms = _decode(mark.value, _Mark).at_ms if mark is not None else None
+        revoked_ms = decode_json(mark.value, _Mark, _VALUE).at_ms if mark is not None else None
     grants = tuple(Grant(role, pattern) for role, pattern in value.grants)
     return StoredToken(token_id, value.name, value.sha256, grants, value.at_ms, value.expires_ms, revoked_ms)
 
@@ -208,7 +201,7 @@ def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
             if column.startswith(access_rows.GRANT):
                 grant = access_rows.parse_grant(column)
                 if cell.value != REMOVED:
-                    _decode(cell.value, _Mark)
+                    decode_json(cell.value, _Mark, _VALUE)
                     grants.append(grant)
     return subject, tuple(sorted(grants, key=lambda grant: (grant.role.value, grant.pattern)))
 
@@ -216,11 +209,3 @@ def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
 def _mark(at_ms: int) -> bytes:
     """Return the value of a cell that only records when it was put."""
     return msgspec.json.encode(_Mark(at_ms))
-
-
-def _decode(value: bytes, kind: type[_Value]) -> _Value:
-    """Decode a JSON value as `kind`. Raises CorruptRow."""
-    try:
-        return typed_json.decode(value, kind)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise CorruptRow(f"{value[:200]!r} is not a value of this column: {error}") from error

@@ -74,10 +74,7 @@ def build_components(
     # Reads and writes share one merger, so a query finds the event bodies that a commit has cached.
     events = events or EventMerger(table)
     contents = contents or ContentCache(
-        table,
-        cache_bytes=settings.cache_bytes,
-        pairs_max=settings.pairs_max,
-        steps_max=settings.steps_max,
+        table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max, steps_max=settings.steps_max
     )
     grace_ms = settings.grace_ms
     requests = RequestedHorizons(table, clock=clock)

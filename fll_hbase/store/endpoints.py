@@ -24,8 +24,7 @@ class ContentEndpoints:
     """The datasets that a content reads (sources) and writes (destinations)."""
 
     checksum: str
-    # The checksum identifies the content. The hash is computed for every run, since it is the key of a cache
-    # of prefixes.
+    # The checksum identifies the content. The hash is computed for every run, as key of a cache of prefixes.
     sources: tuple[Dataset, ...] = field(hash=False)
     destinations: tuple[Dataset, ...] = field(hash=False)
 
@@ -77,6 +76,12 @@ def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEn
         except CorruptRow as error:
             endpoints[key] = error
     return endpoints
+
+
+def readable_endpoints(table: Table, checksums: Iterable[str]) -> dict[str, ContentEndpoints]:
+    """Return, by checksum, the endpoints of the contents that exist and can be read, in one call."""
+    read = read_endpoints(table, [layout.content_row(checksum) for checksum in sorted(checksums)])
+    return {item.checksum: item for item in read.values() if isinstance(item, ContentEndpoints)}
 
 
 class EndpointCache:

@@ -8,7 +8,7 @@ new run is considered. A new violation needs one of them, a new tag, another pol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from fll_hbase.keys import layout, ranges
@@ -60,12 +60,7 @@ class FlowChecker(Reader):
     """
 
     def __init__(
-        self,
-        components: StoreComponents,
-        table: Table,
-        *,
-        grace_ms: int,
-        clock: Callable[[], int] = now_ms,
+        self, components: StoreComponents, table: Table, *, grace_ms: int, clock: Callable[[], int] = now_ms
     ) -> None:
         super().__init__(components)
         self._state_table = table
@@ -114,12 +109,8 @@ class FlowChecker(Reader):
             last_ms = look.at_ms if since_ms is None else min(since_ms, look.at_ms)
         from_ms = max(last_ms - self._grace_ms, 0)
         # A new name of a dataset joins paths without new contents.
-        return 0 if from_ms and self._has_new_alias(from_ms) else from_ms
-
-    def _has_new_alias(self, from_ms: int) -> bool:
-        """Return whether a dataset got a further name since a time."""
-        rows = self._table.scan(*ranges.prefix_range(layout.ALIASES))
-        return any(cell.stamp_ms >= from_ms for _, row in rows for cell in row.values())
+        aliases = self._table.scan(*ranges.prefix_range(layout.ALIASES)) if from_ms else ()
+        return 0 if any(cell.stamp_ms >= from_ms for _, row in aliases for cell in row.values()) else from_ms
 
     def _new_contents(self, from_ms: int) -> Iterator[str]:
         """Yield the checksums of contents put since a time, reading one small cell of each content."""
@@ -164,7 +155,7 @@ class FlowChecker(Reader):
             # Lazy, so that a walk leaves out what the walks before it have reached.
             sources = (field for field in dict.fromkeys(read) if field not in upstream)
             while fields := list(islice(sources, SOURCES_PER_WALK)):
-                reach = self._reach.fields_within(replace(_walk(policy, fields[0]), others=tuple(fields[1:])))
+                reach = self._reach.fields_within(_walk(policy, fields))
                 upstream.update(fields, reach.paths)
                 truncated_by.update(reach.truncated_by)
         return upstream
@@ -193,12 +184,13 @@ class FlowChecker(Reader):
         return self._flows.explained(collected)
 
 
-def _walk(policy: FlowPolicy, field: DatasetField) -> ReachQuery:
-    """Return the query for everything upstream of a field that counts for a policy, in any run."""
+def _walk(policy: FlowPolicy, fields: Sequence[DatasetField]) -> ReachQuery:
+    """Return the query for everything upstream of fields that counts for a policy, in any run."""
     return ReachQuery(
-        field,
+        fields[0],
         _EVERYTHING,
         Direction.BACKWARD,
+        others=tuple(fields[1:]),
         indirect=policy.influence == ANY,
         counts=False,
         unmasked=policy.unless_masked,

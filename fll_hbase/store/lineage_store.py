@@ -35,12 +35,7 @@ from fll_hbase.store.read.reach import ReachReader
 from fll_hbase.store.read.retention_report import RetentionReporter
 from fll_hbase.store.read.run_reader import RunBoundsReader, RunReader
 from fll_hbase.store.read.traversal import DATASETS_PER_READ, DatasetLineageReader
-from fll_hbase.store.results import (
-    CommitResult,
-    RunBounds,
-    RunDetails,
-    RunsPage,
-)
+from fll_hbase.store.results import CommitResult, RunBounds, RunDetails, RunsPage
 from fll_hbase.store.retention_requests import RetentionRequests
 from fll_hbase.store.rows import content_rows, run_rows
 from fll_hbase.store.tags import TagStore
@@ -140,13 +135,6 @@ class LineageStore:
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
         """Return for each run the id conflict that recording it would cause, else None; see `run_owner`."""
         return run_owner.find_conflicts(self._table, self.components.events, runs)
-
-    def recommit(self, runs: Sequence[RunKey]) -> dict[RunKey, LineageError]:
-        """Write ways, days, references and commit records of runs again, computed from their run rows.
-
-        Returns an error for each run where that is impossible. Raises StoreUnavailable; repeating is safe.
-        """
-        return self.components.committer.recommit(runs)
 
     def may_tag(self, dataset: Dataset) -> bool:
         """Return True: any dataset's fields may be tagged here; a view of a store decides by rights."""
@@ -265,10 +253,7 @@ class LineageStore:
 
     @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
-        """Return the details and the content of each run of a page, in its order.
-
-        Leaves out runs purged after the page was read.
-        """
+        """Return details and content of each run of a page, in its order, without runs purged meanwhile."""
         details = self.components.events.run_details(page.keys)
         present = [details[key] for key in page.keys if key in details]
         contents = self._contents.contents(run.committed.checksum for run in present)

@@ -30,12 +30,7 @@ Policy: TypeAlias = AgePolicy | FlowPolicy
 
 PolicyT = TypeVar("PolicyT", bound=AgePolicy | FlowPolicy)
 
-_NAMES = {
-    "at_ms": "at",
-    "max_age": "maxAge",
-    "only_into": "onlyInto",
-    "unless_masked": "unlessMasked",
-}
+_NAMES = {"at_ms": "at", "max_age": "maxAge", "only_into": "onlyInto", "unless_masked": "unlessMasked"}
 
 
 class _Value(msgspec.Struct, frozen=True, omit_defaults=True, rename=_NAMES):
@@ -127,11 +122,9 @@ class PolicyStore:
         """Yield the policies after `start_after`, sorted by name and namespace, leaving out damaged ones."""
         by_name: dict[str, dict[str, Policy]] = {}
         for key, row in self._table.scan(*ranges.prefix_range(layout.POLICIES), columns=(layout.POLICY,)):
-            policy = None
             with damage.leaving_out():
-                policy = decode_policy(key, row[layout.POLICY].value)
-            if policy is not None:
-                by_name.setdefault(policy.name, {})[layout.parse_policy(key)[1]] = policy
+                if (policy := decode_policy(key, row[layout.POLICY].value)) is not None:
+                    by_name.setdefault(policy.name, {})[layout.parse_policy(key)[1]] = policy
         for name, rows in sorted(by_name.items()):
             for namespace, policy in sorted(_current(rows).items()):
                 if (name, namespace) > start_after:
@@ -167,7 +160,7 @@ def decode_policy(key: bytes, value: bytes) -> Policy | None:
                 raise ValueError("expected either a tag or a field")
             if namespace and (stored.field is None or stored.field[0] != namespace):
                 raise ValueError("its field is of another namespace than its key")
-        except (ValueError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise CorruptRow(f"{value[:200]!r} is not the value of a policy: {error}") from error
     field = DatasetField(Dataset(*stored.field[:2]), stored.field[2]) if stored.field else None
     return AgePolicy(name, age, stored.tag, field, stored.description, stored.at_ms)
@@ -194,15 +187,8 @@ def _flow_policy(name: str, stored: _Value) -> FlowPolicy:
 
 def _put(policy: Policy) -> Put:
     """Return the cell that stores a policy. Raises TooLarge."""
-    value = msgspec.json.encode(_value(policy))
-    key = layout.policy_row(policy.name, policy.namespace)
-    return checked_put(key, layout.POLICY, value, f"policy {policy.name!r}")
-
-
-def _value(policy: Policy) -> _Value:
-    """Return the value that stores a policy."""
     if isinstance(policy, FlowPolicy):
-        return _Value(
+        value = _Value(
             policy.at_ms,
             tag=policy.tag,
             description=policy.description,
@@ -211,6 +197,8 @@ def _value(policy: Policy) -> _Value:
             only_into=policy.only_into,
             unless_masked=policy.unless_masked,
         )
-    field = policy.field
-    names = (field.dataset.namespace, field.dataset.name, field.name) if field else None
-    return _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)
+    else:
+        names = (*policy.field.dataset, policy.field.name) if policy.field else None
+        value = _Value(policy.at_ms, policy.max_age.text, policy.tag, names, policy.description)
+    key = layout.policy_row(policy.name, policy.namespace)
+    return checked_put(key, layout.POLICY, msgspec.json.encode(value), f"policy {policy.name!r}")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 class LineageEntry:
     """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it.
 
-    If failed runs count, `complete` is the lineage without them, or None if a limit cut it. Otherwise it is
-    None.
+    If failed runs count, `complete` is the lineage without them, unless a limit cut it. Else it is None.
     """
 
     relation: DatasetLineage
@@ -46,10 +45,7 @@ class DatasetLineageResult:
 
 @dataclass(frozen=True, slots=True)
 class FieldLineageResult:
-    """Operation graph of one field, merged from all contents that touch it.
-
-    `checksums` identify the contents, ordered by newest run.
-    """
+    """Operation graph of one field, merged from all contents that touch it: `checksums`, by newest run."""
 
     graph: OperationGraph
     checksums: tuple[str, ...]
@@ -135,10 +131,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One distinct derivation of a field, with the number of runs that used it, and a page of them.
-
-    The starts are of the first and the last run.
-    """
+    """One distinct derivation of a field: number, first and last start of its runs, and a page of them."""
 
     operations: tuple[Operation, ...]
     runs: tuple[RunKey, ...]
@@ -193,8 +186,7 @@ class FieldHistory:
 class DerivationRuns(NamedTuple):
     """A distinct derivation of a field, by a digest of the operations that lead into it, and its runs.
 
-    `checksum` is the content of the newest run. If a limit left out all runs, `runs` is 0 and the starts are
-    unknown.
+    `checksum` is of the newest run's content. If a limit left out all runs, `runs` is 0, the starts None.
     """
 
     digest: str
@@ -404,8 +396,7 @@ class FlowProgram:
 class Flow:
     """A field with a tag, and a forbidden field that it reaches over `distance` edges, by a shortest path.
 
-    `hops` are between the neighbours of `path`, which has a further one where a dataset as a whole leads to
-    its fields.
+    `hops` are between neighbours of `path`, which has a further one where a whole dataset leads to a field.
     """
 
     source: DatasetField
@@ -448,10 +439,7 @@ class RunDetails:
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """An acknowledged run, or event of a run.
-
-    `recorded` is false for a duplicate of stored content; `replaced` is true if other content was replaced.
-    """
+    """An acknowledged run or event: `recorded` if no duplicate, `replaced` if other content was replaced."""
 
     checksum: str
     run: str
@@ -466,15 +454,5 @@ def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
 
 def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
     """Return the sort key of an entry (see `sort_entries`)."""
-    relation = entry.relation
-    return (
-        entry.level,
-        _null_first(relation.source),
-        _null_first(relation.destination),
-        entry.direction is Direction.FORWARD,
-    )
-
-
-def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
-    """Return the sort key of a dataset, by namespace and name, with None first."""
-    return () if dataset is None else (dataset.namespace, dataset.name)
+    source, destination = entry.relation.source or (), entry.relation.destination or ()
+    return entry.level, source, destination, entry.direction is Direction.FORWARD

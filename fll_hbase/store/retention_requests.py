@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.retention import PURGE, REQUESTS_ROW, RetentionRequest, purge_columns, request_column
@@ -11,9 +11,9 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.window import Window
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.errors import CorruptRow, DeadlineExceeded, in_row
+from fll_hbase.runtime.errors import DeadlineExceeded
 from fll_hbase.store.components import StoreComponents
-from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.read.requested_horizons import decode_horizons, requests_in
 from fll_hbase.store.read.run_reader import RunReader
 from fll_hbase.store.rows import run_rows
@@ -41,18 +41,14 @@ class RetentionRequests:
     def count(self, request: RetentionRequest) -> Affected:
         """Return how many currently shown runs the request affects, within a share of the time left.
 
-        A request for a dataset affects runs that read or wrote it. Raises NotFound for a dataset that was
-        never recorded.
+        For a dataset, these read or wrote it. Raises NotFound for a dataset that was never recorded.
         """
         if request.dataset is not None:
             self._components.catalogue.require_dataset(request.dataset)
-        count = (
-            partial(self._count_runs, request)
-            if request.dataset is None
-            else partial(self._count_of_dataset, request.dataset, request.before_ms)
-        )
         with deadline.shared(COUNT_SHARE):
-            return count()
+            if request.dataset is None:
+                return self._count_runs(request)
+            return self._count_of_dataset(request.dataset, request.before_ms)
 
     def put(self, request: RetentionRequest) -> None:
         """Store a request durably; an earlier request with a later time stays in force.
@@ -81,13 +77,11 @@ class RetentionRequests:
         total = 0
         try:
             shown_from_ms = self._components.requests.current().default_ms
-            scanned = garbage_collection.pages(self._components.table, *ranges.prefix_range(layout.RUNS))
-            for page in scanned:
+            for page in garbage_collection.pages(self._components.table, *ranges.prefix_range(layout.RUNS)):
                 deadline.check()
                 for key, row in page.items():
-                    value = run_rows.commit_value(row)
-                    if value is not None:
-                        total += shown_from_ms <= _run_start_ms(key, value) < request.before_ms
+                    head = liveness.decode_head(key, run_rows.commit_value(row))
+                    total += head is not None and shown_from_ms <= head.start_ms < request.before_ms
         except DeadlineExceeded:
             return Affected(total, (deadline.limit(),))
         return Affected(total)
@@ -116,12 +110,3 @@ def remove_superseded(table: Table, *, until_ms: int) -> None:
         superseded |= {column for column in row if column.startswith(PURGE)} - {*purge_columns(merged)}
     if superseded:
         table.delete([CellKey(REQUESTS_ROW, column) for column in sorted(superseded)], until_ms=until_ms)
-
-
-def _run_start_ms(key: bytes, value: bytes) -> int:
-    """Return the start of a run (epoch ms) from its commit value. Raises CorruptRow, naming `key`."""
-    try:
-        return run_rows.decode_head(value).start_ms
-    except CorruptRow:
-        with in_row(key):
-            raise

@@ -1,25 +1,31 @@
-"""Tags of fields: stored, removed, and listed by field, dataset and tag."""
+"""Tags of fields: stored, removed, listed by field, dataset and tag, and inherited from upstream fields."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import islice
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import escape
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.tags import FieldTag, TagNote
-from fll_hbase.model.window import BOTH
+from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import damage, deadline
 from fll_hbase.runtime.clock import now_ms
-from fll_hbase.runtime.errors import NotFound
-from fll_hbase.store.query_parameters import BATCH_FIELDS
+from fll_hbase.runtime.errors import DeadlineExceeded, NotFound
+from fll_hbase.store.query_parameters import BATCH_FIELDS, ReachQuery
 from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
 from fll_hbase.store.read.name_listing import LastNames, MiddleNames, list_names
+from fll_hbase.store.results import Reach
 from fll_hbase.store.rows import tag_rows
 from fll_hbase.tables import Put, Row, Scan, Table
+
+if TYPE_CHECKING:
+    from fll_hbase.store.lineage_store import LineageStore
 
 CANDIDATES_MAX = 10_000
 """Maximum number of index rows read for a page of tagged fields. Removed tags leave rows behind."""
@@ -64,17 +70,19 @@ class TagStore:
 
     def remove(self, field: DatasetField, tag: str) -> None:
         """Remove a tag from a field, durably. Raises NotFound if the field does not have it."""
-        stored = _tags_named(self._rows(field), tag)
-        if not stored:
-            raise _no_tag(field, tag)
-        self._table.write([[tag_rows.removal(entry.field, tag) for entry in stored]])
+        self._table.write([[tag_rows.removal(entry.field, tag) for entry in self._stored(field, tag)]])
 
     def get(self, field: DatasetField, tag: str) -> FieldTag:
         """Return a tag of a field. Raises NotFound if the field does not have it."""
-        stored = _tags_named(self._rows(field), tag)
-        if not stored:
-            raise _no_tag(field, tag)
-        return stored[0]
+        return self._stored(field, tag)[0]
+
+    def _stored(self, field: DatasetField, tag: str) -> list[FieldTag]:
+        """Return a tag of a field under each name of its dataset. Raises NotFound if there is none."""
+        if stored := _tags_named(self._rows(field), tag):
+            return stored
+        raise NotFound(
+            f"field {field.name!r} of {field.dataset} does not have the tag {tag!r}; list its tags"
+        )
 
     def field_tags(self, field: DatasetField) -> list[FieldTag]:
         """Return the tags of a field, sorted. Raises NotFound as `put` does."""
@@ -214,13 +222,10 @@ class TagStore:
     def _tagged_fields(self, names: Sequence[Dataset], start_from: str) -> Iterator[str]:
         """Yield the fields with a row of tags under any of the names, by code point, from `start_from`."""
         listed = [LastNames(self._table, layout.tags_prefix(name), column=layout.LIGHT) for name in names]
-        last = ""
         if start_from and any(names.contains(escape(start_from)) for names in listed):
             yield start_from
-        for field in merge(*(list_names(names, start_after=start_from.encode()) for names in listed)):
-            if field != last:
-                yield field
-            last = field
+        merged = merge(*(list_names(names, start_after=start_from.encode()) for names in listed))
+        yield from (field for field, _ in groupby(merged))
 
     def _candidates(self, tag: str, start_after: DatasetField | None) -> Iterator[DatasetField]:
         """Yield the indexed fields of a tag, in order, after `start_after`."""
@@ -251,8 +256,7 @@ class TagStore:
             Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
             for prefix in (layout.tag_index_prefix(tag) for tag in tags)
         ]
-        # One call reads the first field of each tag. Other fields are read only if that field has lost the
-        # tag.
+        # One call reads the first field of each tag, and others only if that field has lost the tag.
         firsts = {
             tag: layout.parse_tag_index(rows[0][0])[1]
             for tag, rows in zip(tags, self._table.scan_many(scans), strict=True)
@@ -283,6 +287,62 @@ def _merge_names(rows: Iterable[Iterable[FieldTag]]) -> list[FieldTag]:
     return [by_tag[tag] for tag in sorted(by_tag)]
 
 
-def _no_tag(field: DatasetField, tag: str) -> NotFound:
-    """Return the error for a field that does not have a tag."""
-    return NotFound(f"field {field.name!r} of {field.dataset} does not have the tag {tag!r}; list its tags")
+@dataclass(frozen=True, slots=True)
+class PathTag:
+    """A tag of the first field of a path, inherited by the last one. In a path of one field, its own tag."""
+
+    tag: FieldTag
+    path: FieldPath
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedTags:
+    """Own and inherited tags by name; `truncated_by` lists the limits that cut the upstream fields."""
+
+    tags: tuple[PathTag, ...]
+    truncated_by: tuple[str, ...]
+
+
+def inherited_tags(
+    store: LineageStore, field: DatasetField, window: Window, *, level: int | None = None
+) -> InheritedTags:
+    """Return the tags of a field and of everything its values come from in the runs of a window, by name.
+
+    Each tag is listed once, with a shortest path; a tag of the field itself is listed as its own. Indirect
+    dependencies do not carry tags. At the deadline of a request, the result has what was read until then,
+    truncated. Raises DeadlineExceeded if no edge is read in time, and NotFound for a field that was never
+    recorded and has no tag.
+    """
+    direct_tags = store.tags.field_tags(field)
+    query = ReachQuery(field, window, level=level, indirect=False, counts=False)
+    try:
+        reach = store.reach(query)
+    except NotFound:
+        if not direct_tags:
+            raise
+        # Retention removed all runs of the field.
+        reach = Reach({}, (), (), ())
+    following = next_fields(reach, field, Direction.BACKWARD)
+    truncated_by = set(reach.truncated_by)
+    nearest = {tag.tag: PathTag(tag, (field,)) for tag in direct_tags}
+    # The nearest fields come first, so the first field with a tag has a shortest path.
+    for upstream, tag in _upstream_tags(store, list(following), truncated_by):
+        if tag.tag not in nearest:
+            nearest[tag.tag] = PathTag(tag, path_between(upstream, following, Direction.BACKWARD))
+    tags = tuple(nearest[name] for name in sorted(nearest))
+    return InheritedTags(tags, tuple(sorted(truncated_by)))
+
+
+def _upstream_tags(
+    store: LineageStore, fields: list[DatasetField], truncated_by: set[str]
+) -> Iterator[tuple[DatasetField, FieldTag]]:
+    """Yield the tags of fields in their order, each with its field, until the deadline."""
+    remaining = iter(fields)
+    try:
+        while batch := list(islice(remaining, BATCH_FIELDS)):
+            deadline.check()
+            stored = store.tags.tags_of_all_names(batch)
+            for field in batch:
+                yield from ((field, tag) for tag in stored[field])
+    except DeadlineExceeded:
+        truncated_by.add(deadline.limit())

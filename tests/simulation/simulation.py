@@ -14,8 +14,8 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.store.read.requested_horizons import restrict_window
+from fll_hbase.store.write.sealing import seal_old_days
 from fll_hbase.tables import Put, Table
 from tests.simulation import brute_force, checks, faults, settled_checks, sizes
 from tests.simulation.actors import Client, Reader

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit import repair
+from fll_hbase.store.maintenance.audit.check import apply_repairs
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.findings import (
     EXPECTED,
@@ -84,7 +84,7 @@ def repaired(table: Table) -> list[Finding]:
     left = findings(table)
     for _ in range(2):
         repairs = {finding.repair for finding in left if finding.repair != NO_REPAIR} - tried
-        repair.apply_repairs(table, LineageStore(table), repairs)
+        apply_repairs(table, LineageStore(table), repairs)
         tried |= repairs
         left = findings(table)
     return left

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import DEFAULTS
-from fll_hbase.store.maintenance.old_days import seal_old_days
-from fll_hbase.store.write.sealing import GRACES
+from fll_hbase.store.write.sealing import GRACES, seal_old_days
 from fll_hbase.tables import Table
 
 

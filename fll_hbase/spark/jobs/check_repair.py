@@ -20,8 +20,8 @@ from fll_hbase.spark.lines.arrow_batches import to_batch
 from fll_hbase.spark.lines.worker_ingest import RETRY
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit.check import apply_repairs
 from fll_hbase.store.maintenance.audit.findings import Finding, Repair
-from fll_hbase.store.maintenance.audit.repair import apply_repairs
 
 _OUTCOMES = "repair binary, reason string"
 """The row to write again, and the reason if that is impossible, else null."""

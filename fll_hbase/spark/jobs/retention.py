@@ -46,7 +46,6 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.maintenance.old_days import CALENDAR_ROWS, seal_old_days
 from fll_hbase.store.maintenance.retention import (
     DATASETS,
     FORMER_INDEXES,
@@ -56,6 +55,7 @@ from fll_hbase.store.maintenance.retention import (
 )
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import put_purge, remove_superseded
+from fll_hbase.store.write.sealing import CALENDAR_ROWS, seal_old_days
 from fll_hbase.tables import CellKey, Table
 
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"

@@ -6,8 +6,8 @@ import msgspec
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import escape_bytes, unescape_bytes
-from fll_hbase.runtime import typed_json
-from fll_hbase.runtime.errors import ConfigurationError, CorruptRow, in_row
+from fll_hbase.runtime.errors import ConfigurationError, in_row
+from fll_hbase.store.rows.run_rows import decode_json
 from fll_hbase.tables import Put, Table
 
 ROW, COLUMN = layout.PROPERTIES + b"copy", b"d:v"
@@ -54,10 +54,7 @@ def read_progress(table: Table) -> Progress | None:
 
 def decode_progress(value: bytes) -> Progress:
     """Return the progress that a cell's value encodes. Raises CorruptRow."""
-    try:
-        return typed_json.decode(value, Progress)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorruptRow(f"{value[:200]!r} is not the progress of a copy: {error}") from error
+    return decode_json(value, Progress, "the progress of a copy")
 
 
 def check_not_copying(table: Table) -> None:

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import xxhash
 
 from fll_hbase.keys import calendars, layout
-from fll_hbase.keys.layout import Range
 from fll_hbase.keys.row_kinds import COPY_ORDER, EVERYTHING, RowKind
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.store.copying.progress import ROW, Progress, check_not_copying, put_of, read_progress
 from fll_hbase.store.maintenance import liveness
-from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
+from fll_hbase.store.maintenance.garbage_collection import SKEW_SHARE, Report, days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.tables import Cell, CellKey, Put, Row, StampedPut, Table
 
 _MARKS = 2**64
-_LENGTHS = (4, 4)
-"""Bytes of the hashed lengths of key and column, which make the hashed bytes of each cell unique."""
 
 PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
 """Rows that are compared and put together; a content or event body may have megabytes."""
@@ -35,14 +33,8 @@ PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
 _HEAVY = layout.CONTENTS, layout.EVENT_BODIES
 _ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
 
-Report = Callable[[str, int], None]
-"""Called after each page with the name of the row kind and the number of rows compared by the pass."""
-
 PASSES_MAX = 5
 """Maximum number of passes per command: a source under constant writes may never compare equal."""
-
-_SKEW_SHARE = 8
-"""Clocks may differ by an eighth of the grace period."""
 
 PassReport = Callable[[int, str, int], None]
 """Called with the number of the pass, the name of a row kind, and the number of rows compared so far."""
@@ -52,8 +44,7 @@ PassReport = Callable[[int, str, int], None]
 class Difference:
     """The cells to put and to delete that make a copy equal to its source.
 
-    `extras` are cells that the source does not have, and `extras_until_ms` is the time of the latest put
-    among them.
+    `extras` are cells that the source lacks, and `extras_until_ms` is the time of the latest put among them.
     """
 
     puts: tuple[StampedPut, ...] = ()
@@ -72,8 +63,10 @@ def copied_cells(key: bytes, row: Row) -> Row:
     """Return the cells of a row that a copy has: all, except that calendars have only tokens, without values.
 
     Seals are left out, because they are read at a different time than the run rows that they count. A target
-    has tokens of its own; a copy replaces them for each day whose runs it changes.
+    has tokens of its own; a copy replaces them for each day whose runs it changes. A progress row has none.
     """
+    if key == ROW:
+        return {}
     if not key.startswith(layout.CALENDARS):
         return row
     return {
@@ -110,8 +103,7 @@ def _is_copied(key: bytes, cell: Cell, copied: Cell | None) -> bool:
 class Mark:
     """Rows, cells and the sum of the 64-bit hashes of the cells; equal ranges of rows have equal marks.
 
-    The sum does not depend on the order of rows and columns. Timestamps are excluded, because each engine
-    stamps cells by its own clock.
+    The sum depends neither on the order of cells nor on timestamps: each engine stamps by its own clock.
     """
 
     rows: int = 0
@@ -123,18 +115,16 @@ class Mark:
         return Mark(self.rows + other.rows, self.cells + other.cells, (self.hash + other.hash) % _MARKS)
 
 
-def mark_row(key: bytes, row: Row) -> Mark:
-    """Return the mark of one row: 1 row, its cells, and the sum of their hashes."""
-    return Mark(
-        1, len(row), sum(_cell_hash(key, column, cell.value) for column, cell in row.items()) % _MARKS
-    )
+def mark_rows(rows: Mapping[bytes, Row]) -> Mark:
+    """Return the mark of rows."""
+    hashes = [_cell_hash(key, column, row[column].value) for key, row in rows.items() for column in row]
+    return Mark(len(rows), len(hashes), sum(hashes) % _MARKS)
 
 
 def _cell_hash(key: bytes, column: bytes, value: bytes) -> int:
     """Return the 64-bit hash of a cell, including the lengths of key and column."""
-    lengths = b"".join(
-        len(part).to_bytes(size, "big") for part, size in zip((key, column), _LENGTHS, strict=True)
-    )
+    # The lengths make the hashed bytes of each cell unique.
+    lengths = len(key).to_bytes(4, "big") + len(column).to_bytes(4, "big")
     return xxhash.xxh3_64_intdigest(lengths + key + column + value)
 
 
@@ -178,7 +168,8 @@ class CopyPass:
         """
         # Read properties first: one stated later may describe rows that this pass has not read.
         properties = set(self._read_all(self._source, _PROPERTIES))
-        kinds = _kinds_from(begin)
+        names = [kind.name for kind in _ROWS]
+        kinds = _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
         results = {kind.name: self._put_kind(kind, begin) for kind in kinds}
         # After a resumed pass, rows before its beginning may be older than a property.
         if kinds == _ROWS:
@@ -197,7 +188,7 @@ class CopyPass:
         for start, stop in kind.key_ranges:
             if kind.name == begin.kind:
                 start = max(start, begin.last + b"\x00")
-            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+            for rows, copies in self._pages(kind, start, stop):
                 difference = compare_rows(rows, copies)
                 if kind.prefix == layout.RUNS:
                     changed = {put.row: rows[put.row] for put in difference.puts}
@@ -227,8 +218,7 @@ class CopyPass:
     def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
         """Copy the rows that runs rely on and that may be newer than the pages that this pass has read."""
         young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
-        # Run index rows are left out: lists of runs show these runs after the next pass. Their days are
-        # touched in any case.
+        # Lists of runs show these runs after the next pass, and their days are touched in any case.
         cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
         keys = {row for row, _ in cells if not row.startswith((layout.RUN_INDEX, layout.CALENDARS))}
         checksums = sorted(key for key in keys if key.startswith(layout.CONTENTS))
@@ -243,7 +233,7 @@ class CopyPass:
     def _delete_kind(self, kind: RowKind) -> None:
         """Compare all rows of a kind, and delete the cells that the target has and the source does not."""
         for start, stop in kind.key_ranges:
-            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+            for rows, copies in self._pages(kind, start, stop):
                 difference = compare_rows(rows, copies)
                 if difference.extras:
                     if kind.prefix == layout.RUNS:
@@ -270,16 +260,16 @@ class CopyPass:
         self._target.write([part for part in (batch, others) if part])
 
     def _pages(
-        self, key_range: Range, *, page_rows: int
+        self, kind: RowKind, start: bytes, stop: bytes
     ) -> Iterator[tuple[dict[bytes, Row], dict[bytes, Row]]]:
-        """Yield the rows of source and target in the same key ranges, at most `page_rows` of each."""
-        start, stop = key_range
+        """Yield the rows of a kind of source and target in the same key ranges, a page of each at most."""
+        page_rows = HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
         while start < stop:
             pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
             # A full page may leave rows for the next one.
             end = min((page[-1][0] + b"\x00" for page in pages if len(page) == page_rows), default=stop)
             rows, copies = (
-                {key: cells for key, row in page if key < end and (cells := _copied(key, row))}
+                {key: cells for key, row in page if key < end and (cells := copied_cells(key, row))}
                 for page in pages
             )
             yield rows, copies
@@ -292,30 +282,13 @@ class CopyPass:
         }
 
 
-def _copied(key: bytes, row: Row) -> Row:
-    """Return the copied cells of a row (see `copied_cells`), or {} for the progress row of a copy."""
-    return {} if key == ROW else copied_cells(key, row)
-
-
-def _page_rows(kind: RowKind) -> int:
-    """Return how many rows of a kind are compared together: fewer for kinds with rows of megabytes."""
-    return HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
-
-
-def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
-    """Return the kinds of rows left to copy, starting with the progress's kind; all if it is unknown."""
-    names = [kind.name for kind in _ROWS]
-    return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
-
-
 def _add_page(
     result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
 ) -> KindResult:
     """Return `result` with the marks of both sides of a page, and the page's changes, added."""
-    marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
     return KindResult(
-        result.source + marks[0],
-        result.target + marks[1],
+        result.source + mark_rows(rows),
+        result.target + mark_rows(copies),
         result.put + len(difference.puts),
         result.deleted + len(difference.extras),
     )
@@ -381,7 +354,15 @@ def copy_store(source: Table, target: Table, request: CopyRequest, *, report: Pa
     is_complete = False
     while passes < request.passes_max and not is_complete:
         passes += 1
-        results = _run_pass(source, target, request, current, report)
+        copy_pass = CopyPass(
+            source,
+            target,
+            # Anything put before this was visible when the pass began, whichever clock stamped it.
+            young_ms=current.began_ms - request.grace_ms // SKEW_SHARE,
+            grace_ms=request.grace_ms,
+            report=partial(report, current.number),
+        )
+        results = copy_pass.run(current)
         put += sum(result.put for result in results.values())
         deleted += sum(result.deleted for result in results.values())
         # A resumed pass has not compared the rows before its beginning.
@@ -396,26 +377,8 @@ def _next_pass(request: CopyRequest, number: int, *, is_complete: bool = False) 
     return Progress(request.source, clock.now_ms(), number=number + 1, is_complete=is_complete)
 
 
-def _run_pass(
-    source: Table, target: Table, request: CopyRequest, current: Progress, report: PassReport
-) -> dict[str, KindResult]:
-    # Anything put before this was visible when the pass began, whichever clock stamped it.
-    young_ms = current.began_ms - request.grace_ms // _SKEW_SHARE
-    copy_pass = CopyPass(
-        source,
-        target,
-        young_ms=young_ms,
-        grace_ms=request.grace_ms,
-        report=lambda kind, rows: report(current.number, kind, rows),
-    )
-    return copy_pass.run(current)
-
-
 def _begin(target: Table, request: CopyRequest) -> Progress:
-    """Put and return the progress at which a new, unfinished or (`update`) finished copy continues.
-
-    Raises ConfigurationError.
-    """
+    """Put and return where a new, unfinished or finished copy continues. Raises ConfigurationError."""
     current = read_progress(target)
     if current is None:
         if next(iter(target.scan(*EVERYTHING, limit=1)), None) is not None:

@@ -7,6 +7,7 @@ writers are running. Deletes only cells that were put at `until_ms` or earlier.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -18,14 +19,17 @@ from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.clock import now_ms
+from fll_hbase.runtime.errors import CorruptRow, StoreUnavailable
 from fll_hbase.store.maintenance import liveness
-from fll_hbase.store.maintenance.day_touches import days_of_commits, touch_days
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.rows import calendar_mark
+from fll_hbase.store.rows import calendar_mark, calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
-from fll_hbase.tables import CellKey, Put, Row, Table
+from fll_hbase.tables import Cell, CellKey, Put, Row, Table
 
 T = TypeVar("T")
+
+Report: TypeAlias = Callable[[str, int], None]
+"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
 
 _Touch: TypeAlias = Callable[[Collection[ContentDay]], None]
 
@@ -35,7 +39,10 @@ PAGE_ROWS = 1_000
 HINTS = (*layout.REFERENCES, layout.WAYS, layout.CALENDARS, layout.RUN_INDEX)
 """Prefixes of rows that are deleted cell by cell."""
 
-_SKEW_SHARE = 8
+TRIES_MAX = 10
+"""Maximum number of touches, each of half the grace period or more, before a job gives up."""
+
+SKEW_SHARE = 8
 """Clocks may differ by an eighth of the grace period."""
 
 
@@ -82,18 +89,12 @@ def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
 def safe_until_ms(now_ms: int, grace_ms: int) -> int:
     """Return the latest `until_ms` that is safe for a scan beginning at `now_ms`."""
     # A commit relies on cells younger than half the grace period, and puts nothing later than half of it
-    # after its beginning. A commit that relied on an older cell has ended, so the scan sees its commit
-    # record.
-    return now_ms - grace_ms - grace_ms // _SKEW_SHARE
+    # after its beginning. One that relied on an older cell has ended, so the scan sees its commit record.
+    return now_ms - grace_ms - grace_ms // SKEW_SHARE
 
 
 def purge(
-    table: Table,
-    policy: RetentionPolicy,
-    *,
-    until_ms: int,
-    grace_ms: int,
-    clock: Callable[[], int] = now_ms,
+    table: Table, policy: RetentionPolicy, *, until_ms: int, grace_ms: int, clock: Callable[[], int] = now_ms
 ) -> Removed:
     """Delete the rows of runs that started before the cut-offs of all their datasets; return the numbers.
 
@@ -120,8 +121,7 @@ def find_garbage(
 
     Raises CorruptRow, because an unreadable row could need any cell.
     """
-    # A run committed after its row was scanned needs no cell older than `until_ms`: its commit put or
-    # refreshed all of them.
+    # A run committed after its row was scanned needs no older cell: its commit put or refreshed all of them.
     needed, truncated = _needed_cells(table, policy, until_ms, purge_until_ms)
     size = 0
     cells: set[CellKey] = set()
@@ -145,7 +145,7 @@ def find_garbage(
     live_datasets = set().union(*(datasets[key] for key in datasets.keys() - unneeded))
     dead_datasets = set().union(*(datasets[key] for key in datasets.keys() & unneeded)) - live_datasets
     # Runs are recorded under one name (decision 13), so no content may name the alias of a dataset.
-    dead_aliases = alias_catalogue_rows(table, sorted(dead_datasets)) - live_datasets
+    dead_aliases = {alias for _, alias in alias_cells(table, sorted(dead_datasets))} - live_datasets
     return Garbage(
         cells=frozenset(cells),
         catalogue_rows=frozenset(dead_datasets | dead_aliases),
@@ -181,24 +181,12 @@ def hash_cell(cell: tuple[bytes, bytes]) -> int:
     return xxhash.xxh3_64_intdigest(b"%b\0%b" % cell)
 
 
-class AliasCell(NamedTuple):
-    """A cell of an alias row, and the key of the catalogue row of the alias that it names."""
-
-    cell: CellKey
-    alias: bytes
-
-
-def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[AliasCell]:
+def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[tuple[CellKey, bytes]]:
     """Yield each alias cell of the datasets with these catalogue keys, and the alias's catalogue key."""
     for batch in _batches([layout.alias_row(ranges.dataset_of(key)) for key in keys]):
         for key, row in table.rows(batch).items():
             for alias in layout.aliases_in(row):
-                yield AliasCell(CellKey(key, layout.alias_column(alias)), layout.dataset_row(alias))
-
-
-def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
-    """Return the catalogue keys of all aliases of the datasets whose catalogue keys are `keys`."""
-    return {alias for _, alias in alias_cells(table, keys)}
+                yield CellKey(key, layout.alias_column(alias)), layout.dataset_row(alias)
 
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
@@ -208,7 +196,11 @@ def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms:
     # Delete contents last, because the garbage of the catalogue is found through them. After an interruption,
     # the next garbage collection then finds the rest.
     remove_cells(table, sorted(garbage.cells), until_ms=until_ms)
-    remove_catalogue_rows(table, sorted(garbage.catalogue_rows), until_ms=until_ms)
+    datasets = sorted(garbage.catalogue_rows)
+    # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
+    aliases = [cell for cell, alias in alias_cells(table, datasets) if alias in garbage.catalogue_rows]
+    remove_cells(table, aliases, until_ms=until_ms)
+    remove_datasets(table, datasets, until_ms=until_ms)
     remove_rows(table, sorted(garbage.contents), until_ms=until_ms)
 
 
@@ -224,6 +216,43 @@ def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: Retention
         puts += [Put(key, column, b""), Put(calendars.horizon_row(dataset), column, b"")]
     if puts:
         table.write([puts])
+
+
+def days_of_commits(rows: Iterable[Mapping[bytes, Cell]]) -> set[ContentDay]:
+    """Return the content and day of each commit record of run rows, including invalid records.
+
+    An unreadable record is left out, because no reader counts its run anywhere.
+    """
+    # Include all records, because a failed delete may leave a record that becomes the valid one.
+    cells = (row[column] for row in rows for column in row if column.startswith(layout.COMMIT))
+    days = set()
+    for value in {cell.value for cell in cells}:
+        with suppress(CorruptRow):
+            days.add(calendar_rows.day_of_head(run_rows.decode_head(value)))
+    return days
+
+
+def touch_days(
+    table: Table, days: Collection[ContentDay], *, grace_ms: int, clock: Callable[[], int] = now_ms
+) -> None:
+    """Touch days whose runs the caller changes immediately, within half the grace period of the touch.
+
+    As in a commit, a touch invalidates the seals of a day (docs/reference/row-keys.md, "Days and seals").
+    A grace period of 0 ms or less means that no other process uses the table, so one touch is enough.
+    Raises StoreUnavailable after TRIES_MAX touches that took longer.
+    """
+    if not days:
+        return
+    for _ in range(TRIES_MAX):
+        # Take the time before the touch, because a seal relies on the time at which its token was put.
+        began_ms = clock()
+        table.write([calendar_rows.touch_puts(days, calendar_rows.new_token())])
+        if grace_ms <= 0 or clock() - began_ms < grace_ms // 2:
+            return
+    raise StoreUnavailable(
+        f"touching {len(days)} days took more than half the grace period of {grace_ms} ms, {TRIES_MAX} times;"
+        " try again"
+    )
 
 
 def remove_runs(
@@ -254,10 +283,7 @@ def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> No
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete rows of contents and event bodies; return what was deleted.
-
-    Rows with a cell put after `until_ms` stay.
-    """
+    """Delete rows of contents and event bodies without cells after `until_ms`; return what was deleted."""
     removed = NONE_REMOVED
     for batch in _batches(keys):
         # Read again: step 2 of a commit may have put a row again since the scan.
@@ -265,18 +291,6 @@ def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Remove
         table.delete(_cells(rows), until_ms=until_ms)
         removed += size_of(rows)
     return removed
-
-
-def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, and aliases between two of their datasets.
-
-    Returns the numbers for the catalogue rows.
-    """
-    datasets = set(keys)
-    # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
-    cells = [cell for cell, alias in alias_cells(table, keys) if alias in datasets]
-    remove_cells(table, cells, until_ms=until_ms)
-    return remove_datasets(table, keys, until_ms=until_ms)
 
 
 def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
@@ -321,7 +335,8 @@ def remove_former_indexes(
 
 def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]:
     """Scan light cells from `start` (included) to `stop` (excluded), PAGE_ROWS rows at a time."""
-    scanned = table.scan(start, stop, columns=liveness.SCANNED)
+    # Run rows have no other family.
+    scanned = table.scan(start, stop, columns=(layout.LIGHT,))
     while page := dict(islice(scanned, PAGE_ROWS)):
         yield page
 

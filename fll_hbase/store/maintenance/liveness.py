@@ -6,14 +6,13 @@ in the run index, the calendar cells of its day and the ways of its period.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from fll_hbase.keys import calendars, layout, ranges
-from fll_hbase.keys.codec import day_of
 from fll_hbase.keys.row_kinds import unknown_names
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
@@ -30,8 +29,6 @@ CACHED_DAYS_MAX = 200_000
 _ANY_AGE_MS = 2**63 - 1
 # Bypass the Python-level constructor of a named tuple, because each run needs several cells.
 _cell_key: Callable[[tuple[bytes, bytes]], CellKey] = partial(tuple.__new__, CellKey)
-SCANNED = (layout.LIGHT,)
-"""The columns of run rows that a scan must read: the light family, since run rows have no other."""
 
 
 class LiveCells(NamedTuple):
@@ -63,7 +60,9 @@ class LivenessScanner:
 
     def __init__(self, table: Table, policy: RetentionPolicy) -> None:
         self._policy = policy
-        self._endpoints = EndpointCache(table, self._cutoffs)
+        self._endpoints = EndpointCache(
+            table, lambda datasets: {dataset: policy.cutoff_ms(dataset) for dataset in datasets}
+        )
         # An evicted entry only causes a second report of the same cells, which changes no result.
         self._reported: LRUCache[ContentDay, bool] = LRUCache(CACHED_DAYS_MAX)
 
@@ -93,12 +92,11 @@ class LivenessScanner:
             if head is None:
                 yield LiveCells(cells)
                 continue
-            day = _day_of(head)
+            day = calendar_rows.day_of_head(head)
             if day not in self._reported:
                 self._reported[day] = True
                 cells += _day_cells(day, endpoints)
-            # Only references of the committed state are live. References of replaced documents are garbage:
-            # hints that readers reject.
+            # References of replaced documents are garbage: readers reject these hints.
             live = [endpoint for endpoint in endpoints if head.start_ms >= endpoint.horizon_ms]
             cells += _index_cells(key, head, live)
             truncated = [item.dataset for item in endpoints if head.start_ms < item.horizon_ms]
@@ -112,22 +110,23 @@ class LivenessScanner:
         others = {value for value in values if value != committed}
         if not others or is_older_than(row, until_ms):
             return []
-        former = {_decode_head(key, value) for value in others} - {_decode_head(key, committed), None}
-        endpoints = self._endpoints.read({layout.content_row(other.checksum) for other in former if other})
+        heads = {head for value in others if (head := decode_head(key, value))} - {
+            decode_head(key, committed)
+        }
+        endpoints = self._endpoints.read({layout.content_row(head.checksum) for head in heads})
         cells: list[CellKey] = []
-        for other in former:
+        for head in heads:
             # A missing content was already garbage when the run changed.
-            listed = endpoints.get(layout.content_row(other.checksum), ()) if other else ()
-            if other is None or isinstance(listed, CorruptRow):
-                continue
-            cells += _day_cells(_day_of(other), listed)
-            cells += _index_cells(key, other, listed)
+            listed = endpoints.get(layout.content_row(head.checksum), ())
+            if not isinstance(listed, CorruptRow):
+                cells += _day_cells(calendar_rows.day_of_head(head), listed)
+                cells += _index_cells(key, head, listed)
         return cells
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         """Return the committed state of each run row of a page, with the endpoints of its content."""
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
-        heads = {key: _decode_head(key, value) for key, value in values.items()}
+        heads = {key: decode_head(key, value) for key, value in values.items()}
         # Most runs of a page share a few contents, so one read is enough.
         content_rows = {layout.content_row(head.checksum) for head in heads.values() if head is not None}
         endpoints = self._endpoints.read(content_rows)
@@ -135,15 +134,6 @@ class LivenessScanner:
             key: _CommittedState(values[key], head, _require(endpoints, head) if head else ())
             for key, head in heads.items()
         }
-
-    def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
-        """Return the policy's cut-off for each dataset, in milliseconds since 1970."""
-        return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
-
-
-def _day_of(head: CommittedHead) -> ContentDay:
-    """Return the content and the day of the start of a committed run."""
-    return ContentDay(head.checksum, day_of(head.start_ms))
 
 
 def _index_cells(key: bytes, head: CommittedHead, endpoints: Iterable[EndpointKeys]) -> list[CellKey]:
@@ -163,8 +153,7 @@ def _day_cells(key: ContentDay, endpoints: Iterable[EndpointKeys]) -> Iterator[C
     tail = calendars.way_tail(calendars.period_of(key.day), key.checksum)
     stop_ms = calendars.day_window(key.day).stop_ms
     for endpoint in endpoints:
-        # Compare the end of the day, because runs on the rest of the horizon's day stay. A way stays as long
-        # as one day of its period.
+        # Compare the end of the day: runs on the rest of a horizon's day stay, and with them their way.
         if stop_ms > endpoint.horizon_ms:
             yield CellKey(endpoint.ways + tail, calendars.WAY)
 
@@ -175,8 +164,7 @@ def needed_cell(row: bytes, column: bytes) -> CellKey:
     In the run index, one cell represents all rows of one run and start, in any namespace and program.
     """
     # The program of a run with events is in its event bodies, which liveness does not read. A row of another
-    # program is a hint that readers reject. It stays until its run is purged or starts at another time
-    # (decision 31).
+    # program is a rejected hint, and stays until its run is purged or starts at another time (decision 31).
     if row.startswith(layout.RUN_INDEX):
         return run_index_cell(layout.split_run_index_key(row)[1])
     return _cell_key((row, column))
@@ -202,7 +190,10 @@ def spared_columns(key: bytes, columns: Iterable[bytes]) -> set[bytes]:
     These are unknown columns, which a newer release may need, and horizons next to the ways, see above.
     """
     columns = set(columns)
-    return {*unknown_names(key, columns), *(name for name in columns if _is_horizon(key, name))}
+    spared = set(unknown_names(key, columns))
+    if key.startswith(layout.WAYS):
+        spared |= {name for name in columns if name.startswith(layout.HORIZON)}
+    return spared
 
 
 def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
@@ -231,11 +222,6 @@ def run_index_row(tail: bytes) -> bytes:
     return b"n||" + tail
 
 
-def _is_horizon(key: bytes, column: bytes) -> bool:
-    """Return whether the cell is a horizon in a row next to the ways, not in the catalogue."""
-    return column.startswith(layout.HORIZON) and key.startswith(layout.WAYS)
-
-
 def _require(
     endpoints: Mapping[bytes, tuple[EndpointKeys, ...] | CorruptRow], head: CommittedHead
 ) -> tuple[EndpointKeys, ...]:
@@ -250,7 +236,7 @@ def _require(
             return readable
 
 
-def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
+def decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
     """Return the head of a commit value, or None for None. Raises CorruptRow, naming the row `key`."""
     try:
         return None if value is None else run_rows.decode_head(value)

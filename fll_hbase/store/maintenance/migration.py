@@ -5,9 +5,9 @@ Changes nothing that queries of the earlier release read, and deletes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from cachetools import LRUCache
 
@@ -16,17 +16,15 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.copying.progress import check_not_copying
-from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.endpoints import readable_endpoints
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.maintenance.garbage_collection import Report
 from fll_hbase.store.rows import calendar_mark, calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Put, Row, Sync, Table
 
 CACHED_MAX = 200_000
 """Maximum number of cached days, and of cached ways, that were already put."""
-
-Report: TypeAlias = Callable[[str, int], None]
-"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
 
 
 @dataclass(slots=True)
@@ -45,14 +43,8 @@ class MigrationReport:
 
     def summary(self) -> dict[str, Any]:
         """Return the report as JSON members."""
-        return {
-            "migrated": not self.was_marked,
-            "runs": self.runs,
-            "ways": self.ways,
-            "days": self.days,
-            "horizons": self.horizons,
-            "unreadable": self.unreadable,
-        }
+        numbers = asdict(self)
+        return {"migrated": not numbers.pop("was_marked"), **numbers}
 
     def __str__(self) -> str:
         """Return the report as text of one line, with a second line if runs are unreadable."""
@@ -119,20 +111,17 @@ class _Migration:
         days = list(self._days(page))
         new_days = {day for day in days if day not in self.days}
         new_ways = {(day.checksum, calendars.period_of(day.day)) for day in new_days} - self.ways.keys()
-        endpoints = self._endpoints({checksum for checksum, _ in new_ways})
-        missing = {checksum for checksum, _ in new_ways} - endpoints.keys()
-        way_puts = [
-            put
-            for checksum, period in sorted(new_ways)
-            if checksum in endpoints
-            for put in calendar_rows.way_puts(checksum, period, endpoints[checksum])
-        ]
+        checksums = {checksum for checksum, _ in new_ways}
+        endpoints = readable_endpoints(self.table, checksums)
+        missing = checksums - endpoints.keys()
+        ways = sorted(way for way in new_ways if way[0] in endpoints)
+        way_puts = [put for way in ways for put in calendar_rows.way_puts(*way, endpoints[way[0]])]
         # Put a new token even if there is one: after a return to the earlier release, seals may exist that do
         # not count its runs. A day that a writer touches meanwhile gets a new token in any case.
         self._write([*way_puts, *calendar_rows.touch_puts(sorted(new_days), calendar_rows.new_token())])
         # Leave out missing contents, because each of their runs is counted.
-        self.days.update({day: True for day in new_days if day.checksum not in missing})
-        self.ways.update({way: True for way in new_ways if way[0] in endpoints})
+        self.days.update(dict.fromkeys((day for day in new_days if day.checksum not in missing), True))
+        self.ways.update(dict.fromkeys(ways, True))
         self.done.runs += len(page)
         self.done.ways += len(way_puts)
         self.done.days += len(new_days)
@@ -150,15 +139,6 @@ class _Migration:
             except CorruptRow:
                 # One damaged row must not block the migration of a whole table.
                 self.done.unreadable += 1
-
-    def _endpoints(self, checksums: Iterable[str]) -> dict[str, ContentEndpoints]:
-        """Return, by checksum, the endpoints of the contents that exist and can be read, in one call."""
-        read = read_endpoints(self.table, [layout.content_row(checksum) for checksum in sorted(checksums)])
-        return {
-            endpoints.checksum: endpoints
-            for endpoints in read.values()
-            if isinstance(endpoints, ContentEndpoints)
-        }
 
     def _write(self, puts: list[Put]) -> None:
         """Write cells without making them durable (`Sync.LATER`); do nothing for an empty list."""

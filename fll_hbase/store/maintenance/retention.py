@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from fll_hbase.keys import layout, ranges
@@ -18,11 +19,11 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed
+from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed, Report
 from fll_hbase.store.maintenance.liveness import LivenessScanner
-from fll_hbase.store.maintenance.old_days import seal_old_days
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import put_purge, remove_superseded
+from fll_hbase.store.write.sealing import seal_old_days
 from fll_hbase.tables import Row, Table
 
 RUNS = "runs"
@@ -43,16 +44,12 @@ _LABELS = {"parts": "event bodies", DATASETS: "datasets"}
 _ANY_AGE_MS = 2**63 - 1
 REPORT_ROWS = 1_000
 
-Report = Callable[[str, int], None]
-"""Called with the current kind of rows, and the number of rows of all kinds read so far."""
-
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
     """Deleted rows or cells by kind, and their bytes before compression.
 
-    With `dry_run`, the rows that would be deleted. Then `waiting` has what would also be deleted without the
-    grace period.
+    With `dry_run`, what would be deleted, and in `waiting` what also would be without a grace period.
     """
 
     dry_run: bool
@@ -129,13 +126,8 @@ def apply_retention(
 def _remove_former_indexes(
     table: Table, key_ranges: Iterable[Range], *, until_ms: int, dry_run: bool = False
 ) -> Removed:
-    removed = NONE_REMOVED
-    for start, stop in key_ranges:
-        pages = garbage_collection.remove_former_indexes(
-            table, start, stop, until_ms=until_ms, dry_run=dry_run
-        )
-        removed += sum(pages, start=NONE_REMOVED)
-    return removed
+    remove = partial(garbage_collection.remove_former_indexes, table, until_ms=until_ms, dry_run=dry_run)
+    return sum((removed for key_range in key_ranges for removed in remove(*key_range)), start=NONE_REMOVED)
 
 
 def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: float) -> RetentionReport:
@@ -148,15 +140,11 @@ def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: f
 def _preview_until(table: Table, policy: RetentionPolicy, *, until_ms: int) -> tuple[dict[str, int], int]:
     """Return the numbers and bytes that retention would delete if it spared only cells after `until_ms`."""
     scanner = LivenessScanner(table, policy)
-    runs = sum(
-        (
-            garbage_collection.size_of(
-                {key: page[key] for key in scanner.expired_runs(page, until_ms=until_ms)}
-            )
-            for page in garbage_collection.pages(table, *ranges.prefix_range(layout.RUNS))
-        ),
-        start=Removed(0, 0, 0),
+    expired = (
+        {key: page[key] for key in scanner.expired_runs(page, until_ms=until_ms)}
+        for page in garbage_collection.pages(table, *ranges.prefix_range(layout.RUNS))
     )
+    runs = sum(map(garbage_collection.size_of, expired), start=NONE_REMOVED)
     garbage = garbage_collection.find_garbage(table, policy, until_ms=until_ms, purge_until_ms=until_ms)
     former_ranges = garbage_collection.former_index_ranges(table)
     former = _remove_former_indexes(table, former_ranges, until_ms=until_ms, dry_run=True)

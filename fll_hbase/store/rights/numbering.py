@@ -16,22 +16,10 @@ from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.derivation_parts import DerivationParts
 from fll_hbase.model.masking import MARK, MARK_END, is_hidden
 from fll_hbase.model.operation_graph import OperationGraph
+from fll_hbase.store import results
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
 from fll_hbase.store.read.field_summaries import RelatedFields
-from fll_hbase.store.results import (
-    ChangedField,
-    DatasetDiff,
-    DatasetLineageResult,
-    Derivation,
-    Derivations,
-    FieldDiff,
-    FieldLineageResult,
-    FlowReport,
-    Reach,
-    RetentionReport,
-    RunDetails,
-)
 
 T = TypeVar("T")
 
@@ -41,23 +29,23 @@ _names: ContextVar[dict[str, str]] = ContextVar("hidden_names")
 _LABEL = re.compile(rf"{MARK}([a-z]+?)[0-9a-f]{{24}}{MARK_END}")
 
 _COMPOSED = (
-    ChangedField,
+    results.ChangedField,
     Content,
-    DatasetDiff,
-    DatasetLineageResult,
-    Derivation,
+    results.DatasetDiff,
+    results.DatasetLineageResult,
+    results.Derivation,
     DerivationParts,
-    Derivations,
-    FieldDiff,
-    FieldLineageResult,
+    results.Derivations,
+    results.FieldDiff,
+    results.FieldLineageResult,
     FieldPrograms,
-    FlowReport,
+    results.FlowReport,
     OperationGraph,
     PerformedOperations,
-    Reach,
+    results.Reach,
     RelatedFields,
-    RetentionReport,
-    RunDetails,
+    results.RetentionReport,
+    results.RunDetails,
 )
 """Results whose members are compared one by one, because their order may depend on labels."""
 
@@ -85,10 +73,7 @@ def number_hidden(result: T) -> T:
     contexts.add(result)
     if not contexts.labels:
         return result
-    names = _names.get(None)
-    if names is None:
-        _names.set(names := {})
-    contexts.number(names)
+    names = number_in_order(contexts.new_labels(_names.get({})))
     return _replaced(result, names)  # type: ignore[no-any-return]
 
 
@@ -114,8 +99,8 @@ class _Contexts:
     def __init__(self) -> None:
         self.labels: dict[str, list[int]] = {}
         """The numbers of the parts that contain each label."""
-        self._parts: list[object] = []
-        self._label_counts: list[int] = []
+        self._parts: list[tuple[object, int]] = []
+        """Each part with the number of its labels."""
         self._single_label_texts: dict[int, str] = {}
         """The normalized text of each part with only one label; no rank changes it."""
 
@@ -124,24 +109,24 @@ class _Contexts:
         for part in _parts(value):
             marked = [text for text in _texts(part) if MARK in text]
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
+            for label in labels:
+                self.labels.setdefault(label, []).append(len(self._parts))
             if labels:
-                self._parts.append(part)
-                self._label_counts.append(len(labels))
-                for label in labels:
-                    self.labels.setdefault(label, []).append(len(self._parts) - 1)
+                self._parts.append((part, len(labels)))
 
-    def number(self, names: dict[str, str]) -> None:
-        """Add to `names` the shown name, `hidden <number>`, of each label that is not yet in it."""
-        ranks = {label: _number(names.get(label, "")) for label in self.labels}
+    def new_labels(self, names: Mapping[str, str]) -> list[str]:
+        """Return the labels without a name in `names`, by what the result shows of them.
+
+        `names` has the shown names, `hidden <number>`, of the labels of earlier results.
+        """
+        ranks = dict.fromkeys(self.labels, 0)
+        ranks |= {label: int(names[label].split()[1]) for label in self.labels if label in names}
         for _ in range(_ROUNDS_MAX):
             refined = self._refine(ranks)
             if refined == ranks:
                 break
             ranks = refined
-        counts = Counter(map(_kind, names))
-        for label in sorted(self.labels.keys() - names.keys(), key=lambda label: ranks[label]):
-            counts[_kind(label)] += 1
-            names[label] = f"hidden {counts[_kind(label)]}"
+        return sorted(self.labels.keys() - names.keys(), key=ranks.__getitem__)
 
     def _refine(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Return new ranks: by kind, old rank, and the parts with labels replaced by their old ranks."""
@@ -149,42 +134,25 @@ class _Contexts:
         common: dict[int, str] = {}
         for label, numbers in self.labels.items():
             texts = sorted(self._signature(number, label, ranks, common) for number in numbers)
-            signatures[label] = (_kind(label), ranks[label], texts)
-        order = {
-            signature: rank
-            for rank, signature in enumerate(sorted({_frozen(item) for item in signatures.values()}))
-        }
-        return {label: order[_frozen(signature)] for label, signature in signatures.items()}
+            signatures[label] = (_kind(label), ranks[label], tuple(texts))
+        order = {signature: rank for rank, signature in enumerate(sorted(set(signatures.values())))}
+        return {label: order[signature] for label, signature in signatures.items()}
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
         """Return what a part shows of a label, or one text for all labels if the part has very many."""
-        part = self._parts[number]
-        if self._label_counts[number] == 1:
-            if number not in self._single_label_texts:
-                self._single_label_texts[number] = repr(_normal(part, label, ranks)[0])
-            return self._single_label_texts[number]
-        if self._label_counts[number] <= _LABELS_MAX:
+        part, labels = self._parts[number]
+        if 1 < labels <= _LABELS_MAX:
             return repr(_normal(part, label, ranks)[0])
-        # Separate texts would cost the square of the number of labels.
-        if number not in common:
-            common[number] = repr(_normal(part, "", ranks)[0])
-        return common[number]
-
-
-def _number(name: str) -> int:
-    """Return the number in the shown name `hidden <number>`, or 0 for an empty name."""
-    return int(name.rpartition(" ")[2]) if name else 0
+        # Separate texts for very many labels would cost the square of their number.
+        texts, own_label = (self._single_label_texts, label) if labels == 1 else (common, "")
+        if number not in texts:
+            texts[number] = repr(_normal(part, own_label, ranks)[0])
+        return texts[number]
 
 
 def _kind(label: str) -> str:
     """Return the kind that a label of a hidden name contains, such as `program`."""
     return label[len(MARK) : -25]
-
-
-def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str, ...]]:
-    """Return a hashable signature, with its list of texts as a tuple."""
-    kind, rank, texts = signature
-    return kind, rank, tuple(texts)
 
 
 def _parts(value: object) -> Iterator[object]:

@@ -40,8 +40,7 @@ class RecordingRights:
         """Return metadata, leaving out datasets that the principal may not describe and tags it may not put.
 
         Aliases in namespaces in which the principal may not record are left out, too.
-        Runs also describe others' datasets, as their sources. The lineage of such runs is recorded without
-        these descriptions.
+        Runs also describe others' datasets, as sources: their lineage is recorded without descriptions.
         """
         return [
             replace(
@@ -59,11 +58,10 @@ class RecordingRights:
         `owner` is the stored run with that id. Returns Forbidden, or RunIdConflict if the run id belongs to
         another principal's run, without naming the owner.
         """
-        error: LineageError | None = self._missing_right(run)
-        if error is None and owner is not None and not self.may_record(owner.namespace):
-            error = run_id_in_use(run_key_of(run).run)
-        if error is not None:
+        if (error := self._missing_right(run)) is not None:
             return error
+        if owner is not None and not self.may_record(owner.namespace):
+            return run_id_in_use(run_key_of(run).run)
         if isinstance(run, IncomingEvent):
             return self._permitted_event(run)
         # Replace only a run that was found here. If a run is stored meanwhile, the commit checks the owner.
@@ -105,10 +103,7 @@ class RecordingRights:
         return replace(operation, source_description="", outputs=outputs, is_unconfirmed=True)
 
     def _permitted_event(self, event: IncomingEvent) -> IncomingEvent:
-        """Return an event with others' sources unconfirmed, in new bodies if that changes anything.
-
-        Others' sources have no types, descriptions and aliases.
-        """
+        """Return an event with others' sources unconfirmed, without types, descriptions and aliases."""
         lineage = run_events.decode_lineage(event.bodies[event.event.lineage_digest])
         mentions = tuple(self._permitted_mention(mention, lineage) for mention in lineage.mentions)
         operations = self._permitted_text(lineage.operations)

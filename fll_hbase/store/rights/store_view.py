@@ -6,7 +6,7 @@ instead of a hidden name. The methods here number these labels, and sort again b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -53,7 +53,6 @@ from fll_hbase.store.results import (
     FlowReport,
     Programs,
     Reach,
-    ReachEdge,
     RetentionReport,
     RunDetails,
     RunsPage,
@@ -69,7 +68,6 @@ from fll_hbase.store.rows import tag_rows
 from fll_hbase.store.tags import TagStore
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput, run_key_of
-from fll_hbase.store.write.sealing import DaySealer
 
 T = TypeVar("T")
 ResultT = TypeVar(
@@ -149,8 +147,7 @@ class PagePosition(NamedTuple):
     def next_after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
         """Return the position after a page that began at this tail and ends with a hidden run.
 
-        The position does not contain ids of hidden runs. It counts them from a visible run, or from their
-        start.
+        The position has no ids of hidden runs, and counts them from a visible run, or from their start.
         """
         start_ms = page.runs[-1].run.start_ms
         count = 0
@@ -205,16 +202,11 @@ class CheckedRetention(RetentionRequests):
             )
 
 
-def _no_sealer(sealer: DaySealer) -> None:
-    """Create no sealer, because a view does not change stored data."""
-
-
 class StoreView(LineageStore):
     """Queries and records like LineageStore, on behalf of a principal. Threads may share it."""
 
     def __init__(self, base: LineageStore, principal: Principal) -> None:
         self._base = base
-        self._events_of_base = base.components.events
         self._rights = RecordingRights(principal)
         may_read = self._may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
         self._visible = VisibleTable(
@@ -237,7 +229,8 @@ class StoreView(LineageStore):
                 # Do not scope by grants: contents that an earlier view masked would show its labels.
                 scope=object(),
             ),
-            make_sealer=_no_sealer,
+            # A view does not change stored data.
+            make_sealer=lambda sealer: None,
         )
         self.summaries = NumberedSummaryReader(self.components)
         self.field_programs = NumberedProgramReader(self.components)
@@ -316,7 +309,11 @@ class StoreView(LineageStore):
         runs = self._shown_runs([edge.span.last_run for edge in result.edges if edge.span])
         if not any(runs[run] is not run for run in runs):
             return result
-        return replace(result, edges=tuple(_with_shown_run(edge, runs) for edge in result.edges))
+        edges = tuple(
+            edge._replace(span=edge.span._replace(last_run=runs[edge.span.last_run])) if edge.span else edge
+            for edge in result.edges
+        )
+        return replace(result, edges=edges)
 
     def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
         """Return the stretches of runs that derived the field in the same way, with public checksums."""
@@ -355,10 +352,7 @@ class StoreView(LineageStore):
             page = replace(page, next_after=position.next_after(page, is_hidden))
         first = position.hidden
         shown = replace(
-            page,
-            runs=page.runs[first:],
-            keys=page.keys[first:],
-            unknown_columns=page.unknown_columns[first:],
+            page, runs=page.runs[first:], keys=page.keys[first:], unknown_columns=page.unknown_columns[first:]
         )
         return self._numbered_page(shown)
 
@@ -421,14 +415,11 @@ class StoreView(LineageStore):
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
         """Return each run as it may be recorded, or its error, reading the owners of all run ids at once."""
         keys = [run_key_of(run) for run in runs]
-        stored = run_owner.stored_rows(self._base.table, self._events_of_base, set(keys))
-        owners = self._events_of_base.committed_runs(dict(stored.values()))
-        return [
-            self._rights.checked(run, owner.run if (owner := owners.get(stored[key][0])) else None)
-            if key in stored
-            else self._rights.checked(run, None)
-            for key, run in zip(keys, runs, strict=True)
-        ]
+        events = self._base.components.events
+        stored = run_owner.stored_rows(self._base.table, events, set(keys))
+        committed = events.committed_runs(dict(stored.values()))
+        owners = {key: committed[row_key].run for key, (row_key, _) in stored.items() if row_key in committed}
+        return [self._rights.checked(run, owners.get(key)) for key, run in zip(keys, runs, strict=True)]
 
     def _shown(self, result: ResultT) -> ResultT:
         """Return a result with numbers for its labels, and HIDDEN as a limit if any dataset is hidden."""
@@ -490,11 +481,6 @@ class StoreView(LineageStore):
 def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
     """Return whether the principal has a role in a namespace, or in all namespaces for None."""
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
-
-
-def _with_shown_run(edge: ReachEdge, runs: Mapping[RunKey, RunKey]) -> ReachEdge:
-    """Return an edge with its last run as shown."""
-    return edge._replace(span=edge.span._replace(last_run=runs[edge.span.last_run])) if edge.span else edge
 
 
 def _with_sorted_programs(item: ExpiredField) -> ExpiredField:

@@ -15,7 +15,7 @@ from fll_hbase.model import masking, run_events
 from fll_hbase.model.run_events import EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun, RunKey, encode_details, run_key
 from fll_hbase.runtime.errors import CorruptRow
-from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
+from fll_hbase.store.endpoints import read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.results import RunDetails
 from fll_hbase.store.rows import run_rows
@@ -25,11 +25,8 @@ from fll_hbase.tables import Row, Table, read_rows
 _NO_DIGESTS = ("0" * 32, "f" * 32)
 """Digests that are read for an id without events, so that it takes as many reads as any other id."""
 
-_RUNS_MAX = 100_000
-"""Maximum number of runs with a cached decision on whether their program is visible."""
-
-_CONTENTS_MAX = 100_000
-"""Maximum number of contents with a cached decision on what is visible."""
+_CACHED_MAX = 100_000
+"""Maximum number of runs, and of contents, with a cached decision on what of them is visible."""
 
 
 class VisibleRuns(EventMerger):
@@ -47,8 +44,8 @@ class VisibleRuns(EventMerger):
         self._may_read = may_read
         self.has_hidden = False
         """True once any program has been hidden. While False, no answer can contain a label of a program."""
-        self._shown: LRUCache[RunKey, bool] = LRUCache(_RUNS_MAX)
-        self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
+        self._shown: LRUCache[RunKey, bool] = LRUCache(_CACHED_MAX)
+        self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CACHED_MAX)
 
     def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
         """Decode the committed state of run rows by run, as shown."""
@@ -146,12 +143,9 @@ class VisibleRuns(EventMerger):
         shown = {}
         for key, stored_run in details.items():
             sees_any, sees_all = seen[stored_run.committed.checksum]
-            if sees_any or not _has_hidden_program(stored_run.committed.run):
-                shown[key] = (
-                    stored_run
-                    if sees_all and not _has_hidden_program(stored_run.committed.run)
-                    else _without_facts(stored_run)
-                )
+            sees_program = not _has_hidden_program(stored_run.committed.run)
+            if sees_any or sees_program:
+                shown[key] = stored_run if sees_all and sees_program else _without_facts(stored_run)
         return shown
 
     def _masked(self, run: ProgramRun, *, is_hidden: bool) -> ProgramRun:
@@ -179,8 +173,7 @@ class VisibleRuns(EventMerger):
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
         """Return by checksum whether any, and whether all datasets of a content are visible, through a cache.
 
-        Returns (False, True) for a content without datasets, (False, False) for a missing content. Raises
-        CorruptRow.
+        Returns (False, True) without datasets, (False, False) for a missing content. Raises CorruptRow.
         """
         with self._lock:
             visibility = {checksum: self._seen.get(checksum) for checksum in checksums}
@@ -189,16 +182,13 @@ class VisibleRuns(EventMerger):
         for endpoints in stored.values():
             if isinstance(endpoints, CorruptRow):
                 raise endpoints
-            visibility[endpoints.checksum] = self._sees(endpoints)
+            datasets = {*endpoints.sources, *endpoints.destinations}
+            sees = [self._may_read(dataset.namespace) for dataset in datasets]
+            visibility[endpoints.checksum] = any(sees), all(sees)
         with self._lock:
             self._seen.update({checksum: seen for checksum, seen in visibility.items() if seen is not None})
         # A content may be missing (see ContentMissing). Its runs show only their program.
         return {checksum: seen or (False, False) for checksum, seen in visibility.items()}
-
-    def _sees(self, endpoints: ContentEndpoints) -> tuple[bool, bool]:
-        """Return whether any and whether all (even of no) datasets of a content are visible."""
-        seen = [self._may_read(item.namespace) for item in {*endpoints.sources, *endpoints.destinations}]
-        return any(seen), all(seen)
 
 
 def _label(run: RunKey) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress, islice
 
@@ -16,7 +15,7 @@ from fll_hbase.keys.codec import unescape
 from fll_hbase.model import masking
 from fll_hbase.model.access import Role
 from fll_hbase.model.flow_policy import FlowPolicy
-from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
+from fll_hbase.model.lineage import build_lineage_lenient
 from fll_hbase.runtime.errors import CorruptRow, Forbidden, in_row
 from fll_hbase.store import policies
 from fll_hbase.store.endpoints import ContentEndpoints, decode_endpoints
@@ -54,14 +53,6 @@ _STEWARDED = (layout.TAGS, layout.TAG_INDEX, layout.POLICIES)
 _ENDPOINTS = (layout.SOURCES, layout.DESTINATIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedContent:
-    """The row of a content as shown, and its public checksum."""
-
-    row: Row
-    checksum: str
-
-
 class VisibleTable:
     """A table without the rows of hidden namespaces, and with masked contents. Threads may share it.
 
@@ -84,19 +75,15 @@ class VisibleTable:
         self._may_change = may_change
         # Keyed by escaped namespaces: a query checks a few of them thousands of times.
         self._reads = lru_cache(_DECISIONS_MAX)(lambda escaped: not escaped or may_read(unescape(escaped)))
-        # Hidden namespaces outside these ranges are not even skipped, because the time for that would reveal
-        # them.
+        # Hidden namespaces outside these ranges are not even skipped: the time for that would reveal them.
         self._spans = namespaces.spans_of(patterns)
         size = -(-len(self._spans) // _SPANS_MAX)
         groups = [self._spans[begin : begin + size] for begin in range(0, len(self._spans), size or 1)]
         self._wide_spans = [(group[0][0], group[-1][1]) for group in groups]
         self.parallel_calls = table.parallel_calls
-        self._masked: LRUCache[bytes, tuple[int, MaskedContent]] = LRUCache(
-            CACHE_BYTES, getsizeof=lambda item: item[0]
-        )
+        self._masked: LRUCache[bytes, tuple[int, Row]] = LRUCache(CACHE_BYTES, getsizeof=lambda item: item[0])
         self._unmasked: LRUCache[bytes, bool] = LRUCache(_UNMASKED_MAX)
-        # Cached separately from the rows: a row that is too large, or evicted, must not show its own
-        # checksum.
+        # Apart from the rows: a row that is too large, or evicted, must not show its own checksum.
         self._checksums: LRUCache[bytes, str] = LRUCache(_UNMASKED_MAX)
         self._lock = threading.Lock()
         self.has_masked = False
@@ -133,18 +120,15 @@ class VisibleTable:
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the visible rows of each scan, in the order of `scans`."""
         # Ranges within one namespace are read unchanged, many per call; others require seeks.
-        namespaces_read = [_plain_namespace(scan.start, scan.stop) for scan in scans]
-        is_visible = [escaped is not None and self._reads(escaped) for escaped in namespaces_read]
+        plain = (_plain_namespace(scan.start, scan.stop) for scan in scans)
+        is_visible = [escaped is not None and self._reads(escaped) for escaped in plain]
         read = iter(self._table.scan_many(list(compress(scans, is_visible))))
-        results: list[list[tuple[bytes, Row]]] = []
-        for scan, escaped, visible in zip(scans, namespaces_read, is_visible, strict=True):
-            if visible:
-                results.append(next(read))
-            elif escaped is None:
-                results.append(list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)))
-            else:
-                results.append([])
-        return results
+        return [
+            next(read)
+            if visible
+            else list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit))
+            for scan, visible in zip(scans, is_visible, strict=True)
+        ]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return []: jobs that divide ranges do not run on behalf of a principal."""
@@ -176,8 +160,7 @@ class VisibleTable:
         key = layout.content_row(checksum)
         if key in self._unmasked:
             return True
-        # Do not use the cache of masked contents: an answer without a call would reveal that the content
-        # exists.
+        # Use no cache of masked contents: an answer without a call would reveal that the content exists.
         row = self._table.get(key, columns=_ENDPOINTS)
         if not row or not self._sees_all(decode_endpoints(key, row)):
             return False
@@ -221,7 +204,12 @@ class VisibleTable:
             if key.startswith(layout.CONTENTS):
                 shown = self._shown_content(key, row, columns)
             elif key.startswith(layout.ALIASES):
-                shown = {column: cell for column, cell in row.items() if self._shows_alias(column)}
+                shown = {
+                    column: cell
+                    for column, cell in row.items()
+                    if not column.startswith(layout.ALIAS)
+                    or self._may_read(layout.parse_alias(column).namespace)
+                }
             elif key.startswith(layout.POLICIES):
                 shown = row if self._shows_policy(key, row) else {}
             else:
@@ -276,12 +264,6 @@ class VisibleTable:
                 next_start, size = last + b"\x00", min(2 * size, _SCAN_ROWS_MAX)
             start = next_start
 
-    def _shows_alias(self, column: bytes) -> bool:
-        """Return whether a column of an alias row may be shown: no alias, or one in a readable namespace."""
-        if not column.startswith(layout.ALIAS):
-            return True
-        return self._may_read(layout.parse_alias(column).namespace)
-
     def _shows_policy(self, key: bytes, row: Row) -> bool:
         """Return whether a policy is removed, or names readable namespaces or none."""
         # Use the key rather than the value, which may be damaged.
@@ -316,35 +298,30 @@ class VisibleTable:
         """Return a content row as shown: itself if all datasets are visible, else masked, {} if deleted."""
         if key in self._unmasked:
             return _selected(row, columns)
-        cached = self._cached(key)
-        if cached is None:
-            if self._sees_all(decode_endpoints(key, row)):
-                with self._lock:
-                    self._unmasked[key] = True
-                return _selected(row, columns)
-            cached = self._mask(key)
-        return {} if cached is None else _selected(cached.row, columns)
+        with self._lock:
+            cached = self._masked.get(key)
+        if cached is not None:
+            return _selected(cached[1], columns)
+        if self._sees_all(decode_endpoints(key, row)):
+            with self._lock:
+                self._unmasked[key] = True
+            return _selected(row, columns)
+        return _selected(self._mask(key), columns)
 
     def _sees_all(self, endpoints: ContentEndpoints) -> bool:
         """Return whether all datasets that a content reads and writes are visible."""
         datasets = (*endpoints.sources, *endpoints.destinations)
         return all(map(self._may_read, {dataset.namespace for dataset in datasets}))
 
-    def _cached(self, key: bytes) -> MaskedContent | None:
-        """Return the masked row of a content from the cache, or None if it has none."""
-        with self._lock:
-            cached = self._masked.get(key)
-        return cached[1] if cached else None
-
-    def _mask(self, key: bytes) -> MaskedContent | None:
+    def _mask(self, key: bytes) -> Row:
         """Read all operations of a content and return its row, encoded from the masked operations.
 
-        Returns None for a content deleted since its row was read, because it may be recorded again.
+        Returns {} for a content deleted since its row was read, because it may be recorded again.
         """
         self.has_masked = True
         row = self._table.get(key, columns=(layout.HEAVY,))
         if not row:
-            return None
+            return {}
         with in_row(key):
             stored = [
                 content_rows.decode_operation(cell)
@@ -352,20 +329,15 @@ class VisibleTable:
                 if column.startswith(layout.OPERATION)
             ]
             info = build_lineage_lenient(masking.mask_operations(stored, self._may_read))
-            masked = MaskedContent(_encode(info), masking.public_checksum(info.operations))
+            # Readers of content rows ignore the stamps.
+            masked = {put.column: Cell(put.value, 0) for put in content_rows.encode_content(info).data}
+            checksum = masking.public_checksum(info.operations)
+        size = sum(len(column) + len(cell.value) + _BYTES_PER_CELL for column, cell in masked.items())
         with self._lock:
-            self._checksums[key] = masked.checksum
-        size = sum(len(column) + len(cell.value) + _BYTES_PER_CELL for column, cell in masked.row.items())
-        if size <= CACHE_BYTES:
-            with self._lock:
+            self._checksums[key] = checksum
+            if size <= CACHE_BYTES:
                 self._masked[key] = size, masked
         return masked
-
-
-def _encode(info: FieldLineageInfo) -> Row:
-    """Return the cells of the content row of a lineage, with stamps of 0."""
-    # Readers of content rows ignore the stamps.
-    return {put.column: Cell(put.value, 0) for put in content_rows.encode_content(info).data}
 
 
 def _with_endpoints(columns: Columns) -> Columns:

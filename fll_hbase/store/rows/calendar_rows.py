@@ -22,7 +22,7 @@ from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.endpoints import ContentEndpoints
-from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedRun
+from fll_hbase.store.rows.run_rows import CELL_BYTES_MAX, CommittedHead, CommittedRun, head_of
 from fll_hbase.tables import CellKey, Put, Row
 
 INLINE_RUNS_MAX = 64
@@ -118,7 +118,12 @@ def new_token() -> bytes:
 
 def day_of_run(committed: CommittedRun) -> ContentDay:
     """Return the content of a run and the day on which it started."""
-    return ContentDay(committed.checksum, day_of(committed.run.start_ms))
+    return day_of_head(head_of(committed))
+
+
+def day_of_head(head: CommittedHead) -> ContentDay:
+    """Return the content and the day of the start of a committed run, given the head of its commit value."""
+    return ContentDay(head.checksum, day_of(head.start_ms))
 
 
 def touch_puts(days: Collection[ContentDay], token: bytes) -> list[Put]:

@@ -197,45 +197,34 @@ def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
 def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the cells of the content row. Raises TooLarge."""
     row = layout.content_row(info.checksum)
-    # Operations first: their TooLarge names an operation, which the client can split, instead of the field
-    # map.
-    size = 0
-    # Contents of events may have no operations.
-    largest, largest_size = "", 0
+    # Operations first: their TooLarge names an operation, which the client can split, not the field map.
+    sizes: dict[str, int] = {}
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
-        size += len(value)
-        if len(value) > largest_size:
-            largest, largest_size = operation.name, len(value)
+        sizes[operation.name] = len(value)
         yield checked_put(
             row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
         )
+    # Contents of events may have no operations.
+    largest = max(sizes, key=sizes.__getitem__, default="")
     yield Put(row, layout.VERSION, FORM.encode())
     lists = (
-        (layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]), "names of all sources"),
-        (
-            layout.DESTINATIONS,
-            _json([[e.namespace, e.name] for e in info.destinations]),
-            "names of all destinations",
-        ),
+        (layout.SOURCES, _json(info.sources), "names of all sources"),
+        (layout.DESTINATIONS, _json(info.destinations), "names of all destinations"),
         (layout.FIELD_MAP, encode_field_map(info.field_map), "fields of all others"),
-        (
-            layout.OPERATION_NAMES,
-            _json([operation.name for operation in info.operations]),
-            "names of all others",
-        ),
+        (layout.OPERATION_NAMES, _json([item.name for item in info.operations]), "names of all others"),
     )
     for column, value, subject in lists:
         # Name the largest operation, because a client can split it, or record it in a separate run.
         yield checked_put(row, column, value, f"operation {largest!r} with the {subject}")
-    yield from _graph_puts(row, info, size)
+    yield from _graph_puts(row, info, sum(sizes.values()))
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
     """Yield the incomplete graphs, unless all together exceed `size_bytes`, the size of the operations."""
     graphs = list(_partial_graphs(info.operations))
-    # Each range takes at least a byte, so counting ranges rejects most dense graphs before encoding them.
-    if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:
+    # Each range of set bits takes at least a byte: counting rejects most dense graphs before encoding.
+    if sum((bits & ~(bits << 1)).bit_count() for *_, bits in graphs) > size_bytes:
         return
     encoded = {bits: encode_ranges(bits) for bits in {bits for *_, bits in graphs}}
     if sum(len(encoded[bits]) for *_, bits in graphs) <= size_bytes:
@@ -252,11 +241,6 @@ def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction
             for field, bits in by_field.items():
                 if bits != all_operations:
                     yield direction, dataset, field, bits
-
-
-def _count_spans(bits: int) -> int:
-    """Return the number of runs of consecutive set bits."""
-    return (bits & ~(bits << 1)).bit_count()
 
 
 def _json(value: Any) -> bytes:

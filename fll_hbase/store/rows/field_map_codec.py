@@ -56,8 +56,7 @@ def encode_positions(positions: Sequence[int]) -> str:
 def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
     """Return the positions in a string from `encode_positions`, in their order, or () for an empty string.
 
-    Raises ValueError if a position is not below `stop`, for more than `count_max`, for a descending span, or
-    for another form.
+    Raises ValueError for a position not below `stop`, over `count_max`, a descending span or another form.
     """
     if not _SPANS.fullmatch(text):
         raise ValueError(f"{text[:200]!r} is not a list of positions")

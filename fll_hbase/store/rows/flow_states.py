@@ -14,8 +14,8 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import is_hex
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.flow_policy import FlowPolicy
-from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, in_row
+from fll_hbase.store.rows.run_rows import decode_json
 from fll_hbase.tables import Put, Row
 
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -48,10 +48,7 @@ def decode_state(key: bytes, row: Row) -> FlowState:
     with in_row(key):
         for column, cell in row.items():
             if column == layout.LAST_LOOK:
-                try:
-                    look = typed_json.decode(cell.value, Look)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise CorruptRow(f"{cell.value[:200]!r} is not a look: {error}") from error
+                look = decode_json(cell.value, Look, "a look")
             elif column.startswith(layout.REPORTED):
                 name = column[len(layout.REPORTED) :]
                 if not is_hex(name, digits=layout.CHECKSUM_DIGITS):

@@ -61,7 +61,9 @@ def view_row(key: bytes, row: Row) -> RowView:
     error = ""
     parts: Parts = {}
     try:
-        parts = _KEYS.get(key[:2], _other)(key)
+        if key[:2] not in _KEYS:
+            raise CorruptRow("this release knows no row of this kind")
+        parts = _KEYS[key[:2]](key)
     except (CorruptRow, TooLarge) as refusal:
         error = str(refusal)
     cells = tuple(_view_cell(key, column, row[column]) for column in sorted(row)[:CELLS_MAX])
@@ -76,33 +78,20 @@ def to_text(key: bytes) -> str:
 def _view_cell(key: bytes, column: bytes, cell: Cell) -> CellView:
     """Return a cell with its value decoded and cut, or its bytes as Python writes them if that fails."""
     heads = _VALUES.get(key[:2], {})
-    decode = next((heads[head] for head in heads if column.startswith(head)), _text)
+    decode = next((heads[head] for head in heads if column.startswith(head)), bytes.decode)
     is_readable = True
     try:
         value = decode(cell.value)
     except (CorruptRow, ValueError):
         is_readable, value = False, repr(cell.value[:VALUE_CHARACTERS_MAX])
-    return CellView(to_text(column), _cut(value), len(cell.value), cell.stamp_ms, is_readable)
-
-
-def _cut(text: str) -> str:
-    """Return a string, cut to VALUE_CHARACTERS_MAX characters with a final ellipsis if it is longer."""
-    return text if len(text) <= VALUE_CHARACTERS_MAX else text[: VALUE_CHARACTERS_MAX - 1] + "…"
+    if len(value) > VALUE_CHARACTERS_MAX:
+        value = value[: VALUE_CHARACTERS_MAX - 1] + "…"
+    return CellView(to_text(column), value, len(cell.value), cell.stamp_ms, is_readable)
 
 
 def _dataset(dataset: Dataset) -> Parts:
     """Return the namespace and name of a dataset."""
     return {"namespace": dataset.namespace, "name": dataset.name}
-
-
-def _content(key: bytes) -> Parts:
-    """Return the checksum in a content row's key. Raises CorruptRow."""
-    return {"checksum": ranges.checksum_of(key)}
-
-
-def _run(key: bytes) -> Parts:
-    """Return the run id in a run row's key. Raises CorruptRow."""
-    return _run_parts(ranges.run_of(key))
 
 
 def _run_parts(run: RunKey) -> Parts:
@@ -118,24 +107,18 @@ def _reference(key: bytes) -> Parts:
 
 
 _DIRECTIONS = {b"b": "backward", b"f": "forward"}
-_HORIZONS = layout.WAYS + b"h|"
 
 
 def _way(key: bytes) -> Parts:
-    if key.startswith(_HORIZONS):
+    if key.startswith(calendars.HORIZONS):
         _, _, namespace, name = _segments(key, 4)
         return _dataset(Dataset(unescape(namespace), unescape(name)))
     _, direction, namespace, name, _, _ = _segments(key, 6)
     if direction not in _DIRECTIONS:
         raise CorruptRow(f"{key!r} has no direction")
-    dataset = _dataset(Dataset(unescape(namespace), unescape(name)))
+    parts = _dataset(Dataset(unescape(namespace), unescape(name))) | {"direction": _DIRECTIONS[direction]}
     period, checksum = calendars.parse_way(key)
-    return {
-        **dataset,
-        "direction": _DIRECTIONS[direction],
-        "checksum": checksum,
-        "periodMs": _period_ms(period),
-    }
+    return parts | {"checksum": checksum, "periodMs": _period_ms(period)}
 
 
 def _calendar(key: bytes) -> Parts:
@@ -180,21 +163,6 @@ def _policy(key: bytes) -> Parts:
     return {"policy": name} | ({"namespace": namespace} if namespace else {})
 
 
-def _digest(key: bytes) -> Parts:
-    """Return the digest in the key of an event body. Raises CorruptRow."""
-    return {"digest": layout.decode_checksum(_segments(key, 2)[1])}
-
-
-def _property(key: bytes) -> Parts:
-    """Return the name in the key of a property of the store. Raises CorruptRow."""
-    return {"property": unescape(_segments(key, 2)[1])}
-
-
-def _other(key: bytes) -> Parts:
-    """Raise CorruptRow always: keys with this prefix are unknown."""
-    raise CorruptRow("this release knows no row of this kind")
-
-
 def _segments(key: bytes, count: int) -> list[bytes]:
     segments = key.split(SEPARATOR)
     if len(segments) != count:
@@ -203,25 +171,20 @@ def _segments(key: bytes, count: int) -> list[bytes]:
 
 
 _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
-    layout.CONTENTS: _content,
-    layout.RUNS: _run,
+    layout.CONTENTS: lambda key: {"checksum": ranges.checksum_of(key)},
+    layout.RUNS: lambda key: _run_parts(ranges.run_of(key)),
     **dict.fromkeys(layout.REFERENCES, _reference),
     layout.WAYS: _way,
     layout.CALENDARS: _calendar,
     layout.RUN_INDEX: _run_index,
     layout.DATASETS: _catalogue,
     layout.ALIASES: _catalogue,
-    layout.EVENT_BODIES: _digest,
+    layout.EVENT_BODIES: lambda key: {"digest": layout.decode_checksum(_segments(key, 2)[1])},
     layout.TAGS: _tags,
     layout.TAG_INDEX: _tag_index,
     layout.POLICIES: _policy,
-    layout.PROPERTIES: _property,
+    layout.PROPERTIES: lambda key: {"property": unescape(_segments(key, 2)[1])},
 }
-
-
-def _text(value: bytes) -> str:
-    """Return a value that is text. Raises ValueError if it is not UTF-8."""
-    return value.decode()
 
 
 def _names(value: bytes) -> str:
@@ -264,13 +227,10 @@ _VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
     layout.RUNS: {layout.DOCUMENT: _commit, layout.COMMIT: _commit},
     **dict.fromkeys(layout.REFERENCES, _REFERENCE_VALUES),
     layout.CALENDARS: {calendars.SEAL: _seal, calendars.STARTS: _seal},
-    layout.CONTENTS: {
-        layout.SOURCES: _json,
-        layout.DESTINATIONS: _json,
-        layout.FIELD_MAP: _json,
-        layout.OPERATION_NAMES: _json,
-        layout.OPERATION: _json,
-    },
+    layout.CONTENTS: dict.fromkeys(
+        (layout.SOURCES, layout.DESTINATIONS, layout.FIELD_MAP, layout.OPERATION_NAMES, layout.OPERATION),
+        _json,
+    ),
     layout.EVENT_BODIES: {layout.EVENT_BODY: _json},
 }
 """Decoders of values by row kind and beginning of the column; all other values are text.

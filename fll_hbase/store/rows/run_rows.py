@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import CorruptRow, TooLarge
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row, Table, read_rows
+
+T = TypeVar("T")
 
 _FIELDS_BEFORE_DETAILS = 8
 """Number of separators at which a value is split; the JSON details that follow may contain more of them."""
@@ -175,7 +177,7 @@ def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
     The count is `inputs`, unless a record already has that count or more. Then it is the greatest count of
     all records, plus one if a record with that count has another value.
     """
-    counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
+    counts = {column: count_in(column) for column in row if column.startswith(layout.COMMIT)}
     # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
     # would hide every later record (decision 15, found by simulation).
     count = max(counts.values(), default=0)
@@ -189,10 +191,10 @@ def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
 def is_finished(row: Row) -> bool:
     """Return whether the valid commit record of a run row counts all its inputs."""
     column = commit_column_of(row)
-    return column is not None and _count_in(column) >= input_count(row)
+    return column is not None and count_in(column) >= input_count(row)
 
 
-def _count_in(column: bytes) -> int:
+def count_in(column: bytes) -> int:
     """Return the count in the column of a commit record. Raises CorruptRow for a column without one."""
     return parse_hex(column[len(layout.COMMIT) :][:8], digits=8, largest=2**32 - 1)
 
@@ -307,6 +309,14 @@ def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
     if len(value) > CELL_BYTES_MAX:
         raise TooLarge(f"{label} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
     return Put(row, column, value)
+
+
+def decode_json(value: bytes, shape: type[T], label: str) -> T:
+    """Return a value of JSON as a `shape` of msgspec. Raises CorruptRow, with `label` as what it is not."""
+    try:
+        return typed_json.decode(value, shape)
+    except msgspec.DecodeError as error:
+        raise CorruptRow(f"{value[:200]!r} is not {label}: {error}") from error
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:

@@ -12,9 +12,8 @@ import msgspec
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import FieldTag, TagNote
-from fll_hbase.runtime import typed_json
-from fll_hbase.runtime.errors import CorruptRow, in_row
-from fll_hbase.store.rows.run_rows import checked_put
+from fll_hbase.runtime.errors import in_row
+from fll_hbase.store.rows.run_rows import checked_put, decode_json
 from fll_hbase.tables import Batch, Cell, Put, Row
 
 REMOVED = b""
@@ -59,10 +58,7 @@ def decode_tag(field: DatasetField, column: bytes, cell: Cell) -> FieldTag | Non
     tag = layout.parse_tag(column)
     if cell.value == REMOVED:
         return None
-    try:
-        value = typed_json.decode(cell.value, _Value)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorruptRow(f"{cell.value[:200]!r} is not the value of a tag: {error}") from error
+    value = decode_json(cell.value, _Value, "the value of a tag")
     return FieldTag(field, tag, value.at_ms, TagNote(value.by, value.description))
 
 

@@ -31,8 +31,7 @@ class DocumentSequence:
     """The values of the documents of one run and program in a call, and the position of one of them.
 
     Values that repeat the one before, or are too large for a cell, are left out. All documents of a sequence
-    share one offset. A document that repeats an earlier one of the same call is therefore not mistaken for a
-    resend.
+    share one offset, so that repeating an earlier document of the same call is not mistaken for a resend.
     """
 
     values: Sequence[bytes]
@@ -69,19 +68,13 @@ class DocumentSequence:
 class RunBatch:
     """Inputs of one run that one pass writes together: one document, or any number of events.
 
-    `positions` are their indexes in the call. A document carries its sequence if the call has several
-    documents of its run.
+    `positions` are their indexes in the call. A document has a sequence if the call has others of its run.
     """
 
     run: RunKey
     positions: Sequence[int]
     inputs: Sequence[RunInput]
     sequence: DocumentSequence | None
-
-
-def single_batch(run_input: RunInput) -> RunBatch:
-    """Return the batch for the only input of a call."""
-    return RunBatch(run_key_of(run_input), [0], [run_input], None)
 
 
 def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fll_hbase.keys import calendars, layout
-from fll_hbase.keys.codec import day_of
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
@@ -28,20 +27,20 @@ from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
     RunInput,
-    single_batch,
+    run_key_of,
     split_into_passes,
     split_into_rounds,
 )
 from fll_hbase.store.write.pending_run import (
     PendingEvents,
     PendingMove,
+    PendingRecommit,
     PendingRun,
     Rejections,
     pending_run,
-    recommit_of,
     report_pass,
 )
-from fll_hbase.store.write.refresh import ContentRefresher, WayWriter, way_puts
+from fll_hbase.store.write.refresh import ContentRefresher, WayWriter
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
@@ -75,7 +74,7 @@ class RunCommitter:
         """
         if len(inputs) == 1:
             # Usually clients record one run at a time, so there is nothing to order.
-            return list(self._record([single_batch(inputs[0])]).values())
+            return list(self._record([RunBatch(run_key_of(inputs[0]), [0], inputs, None)]).values())
         results: dict[int, CommitResult | LineageError] = {}
         for batches in split_into_rounds(inputs):
             # Passes with different runs need no order, like passes of other processes. While one waits for
@@ -89,18 +88,11 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns an error for each run where that is impossible, as for a run with an unreadable content.
-        Raises StoreUnavailable.
+        Returns an error for each rejected run, as for an unreadable content. Raises StoreUnavailable.
         """
-        rejections: Rejections = {}
         self._ways.forget()
         # A pass computes one commit record per run, so no run may be in it twice.
-        runs = sorted(set(runs))
-        for start in range(0, len(runs), RUNS_PER_PASS_MAX):
-            self._commit_runs(
-                [recommit_of(run) for run in runs[start : start + RUNS_PER_PASS_MAX]], rejections
-            )
-        return rejections
+        return self._commit_stored([PendingRecommit(run=run, incoming=()) for run in sorted(set(runs))])
 
     def move(self, rows: Mapping[RunKey, Row]) -> Rejections:
         """Move runs of an earlier release to their current rows; `rows` are the former rows by current key.
@@ -108,8 +100,13 @@ class RunCommitter:
         Returns an error for each run where that is impossible, by current key, as for a run with an
         unreadable content. Raises StoreUnavailable. Repeating is safe.
         """
+        return self._commit_stored(
+            [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
+        )
+
+    def _commit_stored(self, runs: Sequence[PendingRun]) -> Rejections:
+        """Commit stored runs, RUNS_PER_PASS_MAX at a time; return an error for each rejected run."""
         rejections: Rejections = {}
-        runs = [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
             self._commit_runs(runs[start : start + RUNS_PER_PASS_MAX], rejections)
         return rejections
@@ -219,8 +216,7 @@ class RunCommitter:
         # Put content before the run row's cell, so that any writer can then complete the run (decision 2).
         batches.append([put for run in pending for put in run.cells])
         if any(batches):
-            # Step 5 writes with Sync.NOW and makes these durable, too, so a pass has only one flush (decision
-            # 4).
+            # Step 5 writes with Sync.NOW and makes these durable, too: a pass has one flush (decision 4).
             self._table.write(self._until_deadline(batches, began_ms), sync=Sync.LATER)
         # Note the beginning, because the clock may now be later than the engine's timestamps of the cells.
         self._refresher.note_put((*(content.endpoints.checksum for content in contents), *bodies), began_ms)
@@ -233,10 +229,7 @@ class RunCommitter:
     def _commit(
         self, pending: Sequence[PendingRun], began_ms: int, rejections: Rejections
     ) -> list[PendingRun]:
-        """Run steps 4 to 6; return the runs whose pass must start over.
-
-        Adds the rejections of steps 4 and 5. Raises _DeadlineExceeded.
-        """
+        """Run steps 4 to 6; return the runs that start over. Adds rejections. Raises _DeadlineExceeded."""
         self._compute_commits(pending, rejections)
         moved = [run for run in pending if run.is_moved]
         pending = [run for run in pending if not run.is_moved]
@@ -256,7 +249,7 @@ class RunCommitter:
         batches: list[Batch] = [
             *(_content_batches(contents) if contents else ()),
             [
-                *way_puts(new_ways, endpoints),
+                *(put for way in new_ways for put in calendar_rows.way_puts(*way, endpoints[way[0]])),
                 *calendar_rows.touch_puts(touched, calendar_rows.new_token()),
                 *_reference_puts(ready, endpoints),
             ],
@@ -277,7 +270,9 @@ class RunCommitter:
         """
         # Concurrent writers put their cells before this read, so at least one of two writers sees both cells.
         # The other one starts over in step 6.
-        for run, row in self._run_rows(pending):
+        rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
+        for run in pending:
+            row = rows.get(run.key, {})
             try:
                 run.compute_commit(row, self._events)
             except (TooLarge, CorruptRow) as error:
@@ -294,12 +289,7 @@ class RunCommitter:
 
         Adds a rejection for each run whose latest document, of another writer, has an unreadable content.
         """
-        infos = {
-            info.checksum: info
-            for run in pending
-            for info in (run.info, run.derived_info)
-            if info is not None
-        }
+        infos = {info.checksum: info for run in pending for info in (run.info, run.derived_info) if info}
         endpoints = {
             checksum: ContentEndpoints(checksum, info.sources, info.destinations)
             for checksum, info in infos.items()
@@ -323,8 +313,7 @@ class RunCommitter:
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:
         """Return the runs that start over because of new inputs or a deleted content (step 6).
 
-        Returns all runs if the pass took more than half of the grace period. Forgets that missing contents
-        were fresh.
+        Returns all if the pass took more than half of the grace period. Forgets contents that are missing.
         """
         content_keys = {
             layout.content_row(run.committed.checksum): run.committed.checksum
@@ -361,13 +350,6 @@ class RunCommitter:
     def _late(self, began_ms: int) -> bool:
         """Return whether a pass that began at `began_ms` has exceeded its maximum duration."""
         return self._clock() - began_ms > self._pass_max_ms
-
-    def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
-        """Yield each run with its stored row, or {} for a new run, reading all rows in one call."""
-        pending = list(pending)
-        rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
-        for run in pending:
-            yield run, rows.get(run.key, {})
 
 
 class _DeadlineExceeded(Exception):
@@ -415,11 +397,10 @@ def _committed_day(row: Row) -> ContentDay | None:
     if value is None:
         return None
     try:
-        head = run_rows.decode_head(value)
+        return calendar_rows.day_of_head(run_rows.decode_head(value))
     except CorruptRow:
         # No reader counts such a run anywhere.
         return None
-    return ContentDay(head.checksum, day_of(head.start_ms))
 
 
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> list[Put]:
@@ -448,8 +429,6 @@ def _content_batches(
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:
     """Yield the catalogue cells of events in pending runs whose bodies are to be put."""
-    if not bodies:
-        return
     # Use each body alone, not the merged run: cells that depend on the order of arrival would differ between
     # an online and a bulk load of the same events (decision 1).
     for run in pending:

@@ -1,7 +1,6 @@
 """Group commit: runs that arrive one by one during a pass share the next pass.
 
-A pass with its flush takes about as long for four runs as for one, and concurrent passes of several threads
-slow each other down.
+A pass with its flush takes as long for four runs as for one, and concurrent passes slow each other down.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ class GroupCommit:
             try:
                 return self._commit(request)
             except DeadlineExceeded:
-                # The committing thread's deadline may be earlier than this thread's own: try again with
-                # the latter.
+                # The deadline may be the committing thread's: try again until this thread's own one.
                 deadline.check()
                 if request.thread_id in (None, threading.get_ident()):
                     raise
@@ -78,8 +76,7 @@ class GroupCommit:
                     self._commit_next(request)
                 finally:
                     self._commit_lock.release()
-            # Every wait ends (decision 10), but a request in a commit must wait, because its outcome is
-            # unknown.
+            # Every wait ends (decision 10), except in a commit, while the outcome is unknown.
             elif self._withdraw(request):
                 raise deadline.unavailable("write queue is full; retry")
         if isinstance(request.result, CommitResult):

@@ -153,14 +153,13 @@ class PendingDocument(PendingRun):
             self.document = self.document._replace(key=row)
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Set `cells` to the document under the next number, or none if the last documents are only resent.
-
-        Raises RunIdConflict if the run id belongs to another program, and CorruptRow.
-        """
+        """Set `cells` to the document under the next number, or to none if the last documents are resent."""
         self.previous_value = run_rows.commit_value(row)
         # Check before any cell is put. A usual resend equals the commit record, which then needs no decoding.
         if not self.replaces_others and self.previous_value not in (None, self.value):
-            run_owner.require_owner(self.document.run, self.previous_value)
+            owner = run_owner.owner_of(self.stored, self.previous_value)
+            if owner not in (None, self.document.run.program_id):
+                raise run_owner.conflict(self.run.run, owner)
         latest = run_rows.latest_document(row)
         self.number = latest.number + 1 if latest else 1
         stored = latest is not None and self.sequence.is_suffix_of(run_rows.document_values(row))
@@ -191,8 +190,7 @@ class PendingDocument(PendingRun):
     def put_again(self) -> None:
         """Set `cells` to the document's existing cell, with the same number.
 
-        With the next number, this put could land after the same call was sent again and a later document of
-        that call had taken the number.
+        Under the next number, this put could follow a resend that gave this number to a later document.
         """
         self.cells = [self.cell] if self.cell else []
 
@@ -216,11 +214,9 @@ class PendingDocument(PendingRun):
 
     def results(self) -> list[CommitResult | LineageError]:
         """Return the single result: RunIdConflict if another program's document is valid."""
-        committed = self.committed or self.document
-        if committed is not self.document and not self.replaces_others:
-            owner = committed.run.program_id
-            if owner != self.document.run.program_id:
-                return [run_owner.conflict(self.run.run, owner)]
+        owner = self.committed.run.program_id if self.committed else self.document.run.program_id
+        if owner != self.document.run.program_id and not self.replaces_others:
+            return [run_owner.conflict(self.run.run, owner)]
         previous = self.previous_value
         replaced = not self.resent and previous is not None and previous != self.value
         return [CommitResult(self.document.checksum, self.run.run, not self.resent, replaced)]
@@ -267,8 +263,7 @@ class PendingEvents(PendingRun):
             raise StoreUnavailable(
                 f"run {self.run.run!r}: an event that was put is missing; check the store and try again"
             )
-        # Merge all events instead of updating the last merge: the record depends only on their set (decision
-        # 12).
+        # Merge all events, not only the new ones: the record depends only on their set (decision 12).
         self.committed, self.derived_info = events.merge(self.stored, stored, self.bodies)
         self.commit_value = run_rows.encode_head(run_rows.head_of(self.committed))
         self._count(row)
@@ -343,45 +338,30 @@ class PendingMove(PendingRecommit):
         return row, self.former_row
 
 
-def recommit_of(run: RunKey) -> PendingRecommit:
-    """Return a stored run in flight, to put its commit record and index rows again."""
-    return PendingRecommit(run=run, incoming=())
-
-
 def pending_run(batch: RunBatch) -> PendingRun:
     """Return the inputs of a batch as a run in flight. Raises TooLarge if a cell or key exceeds its limit."""
     first = batch.inputs[0]
     if isinstance(first, RecordedRun):
-        return _pending_document(first, batch)
-    return _pending_events(batch.run, [event for event in batch.inputs if isinstance(event, IncomingEvent)])
-
-
-def _pending_document(recorded: RecordedRun, batch: RunBatch) -> PendingDocument:
-    """Return a document to be committed. Raises TooLarge if its cells exceed the limit."""
-    document = CommittedRun(recorded.info.checksum, recorded.run, batch.run)
-    value = _check_size(recorded.info, document)
-    return PendingDocument(
-        run=document.key,
-        info=recorded.info,
-        document=document,
-        value=value,
-        sequence=batch.sequence or DocumentSequence((value,), 0),
-        replaces_others=recorded.replaces_others,
-    )
-
-
-def _pending_events(run: RunKey, incoming: Sequence[IncomingEvent]) -> PendingEvents:
-    """Return events of one run to be committed. Raises TooLarge for a body that one cell cannot hold."""
+        document = CommittedRun(first.info.checksum, first.run, batch.run)
+        value = _check_size(first.info, document)
+        return PendingDocument(
+            run=batch.run,
+            info=first.info,
+            document=document,
+            value=value,
+            sequence=batch.sequence or DocumentSequence((value,), 0),
+            replaces_others=first.replaces_others,
+        )
+    incoming = [event for event in batch.inputs if isinstance(event, IncomingEvent)]
     bodies = {digest: body for event in incoming for digest, body in event.bodies.items()}
     for digest, body in bodies.items():
         run_rows.event_body_put(digest, body)  # raises TooLarge
-    return PendingEvents(run=run, bodies=bodies, incoming=incoming)
+    return PendingEvents(run=batch.run, bodies=bodies, incoming=incoming)
 
 
 def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
     """Return the encoded run. Raises TooLarge if the run, or one of its keys, cannot be stored."""
-    # References and the run index row are put in step 5, after the run row's cell, so a key that is too long
-    # must fail before that.
+    # References and the run index are put after the run row's cell, so a key that is too long fails here.
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
     tail = layout.reference_tail(committed.run.start_ms, *committed.key)
     prefixes = run_rows.longest_prefix_bytes(endpoints), len(layout.run_index_prefix(committed.run.namespace))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from cachetools import LRUCache
@@ -12,13 +12,12 @@ from fll_hbase.keys import calendars, layout
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RunKey
 from fll_hbase.runtime.errors import ChecksumConflict, LineageError, TooLarge
-from fll_hbase.store.endpoints import ContentEndpoints
-from fll_hbase.store.rows import calendar_rows, content_rows
+from fll_hbase.store.rows import content_rows
 from fll_hbase.store.rows.calendar_mark import mark, mark_complete
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.content_rows import EncodedContent
 from fll_hbase.store.write.pending_run import PendingRun, Rejections
-from fll_hbase.tables import Put, Table
+from fll_hbase.tables import Table
 
 K = TypeVar("K", bound=Hashable)
 
@@ -29,24 +28,22 @@ _Way: TypeAlias = tuple[str, int]
 
 
 class FreshnessCache(Generic[K]):
-    """Names of recent puts that garbage collection still spares, each with the end of that time in ms.
+    """Names of puts that garbage collection spares for `lifetime_ms` after the put. Threads may share it."""
 
-    Threads may share it.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, lifetime_ms: int) -> None:
+        self._lifetime_ms = lifetime_ms
         self._until_ms: LRUCache[K, int] = LRUCache(CACHED_NAMES_MAX)
         self._lock = threading.Lock()
 
     def is_fresh(self, name: K, now_ms: int) -> bool:
-        """Return whether a name was added with a time after `now_ms`; False if it was never added."""
+        """Return whether `now_ms` is in the lifetime of a name; False if it was never added."""
         with self._lock:
             return now_ms < self._until_ms.get(name, now_ms)
 
-    def add(self, name: K, until_ms: int) -> None:
-        """Add a name that can be relied on before `until_ms`, replacing its former time."""
+    def add(self, names: Iterable[K], put_ms: int) -> None:
+        """Add names that were put at `put_ms` or later, replacing their former times."""
         with self._lock:
-            self._until_ms[name] = until_ms
+            self._until_ms.update(dict.fromkeys(names, put_ms + self._lifetime_ms))
 
     def remove(self, name: K) -> None:
         """Remove a name, if present."""
@@ -68,8 +65,7 @@ class ContentRefresher:
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
         self._table = table
-        self._lifetime_ms = lifetime_ms
-        self._cache: FreshnessCache[str] = FreshnessCache()
+        self._cache: FreshnessCache[str] = FreshnessCache(lifetime_ms)
 
     def contents_to_put(
         self, infos: Mapping[RunKey, FieldLineageInfo | None], now_ms: int, rejections: Rejections
@@ -129,8 +125,7 @@ class ContentRefresher:
 
     def note_put(self, names: Iterable[str], put_ms: int) -> None:
         """Note that contents and bodies with these checksums and digests were put at `put_ms` or later."""
-        for name in names:
-            self._cache.add(name, put_ms + self._lifetime_ms)
+        self._cache.add(names, put_ms)
 
     def forget(self, checksum: str) -> None:
         """Note that the content with this checksum is not stored."""
@@ -154,7 +149,7 @@ class ContentRefresher:
     def _is_young(self, name: str, stamp_ms: int, now_ms: int) -> bool:
         """Return whether `name`, put at `stamp_ms`, can be relied on at `now_ms`; cache when that ends."""
         # Use the cell's timestamp: from the time of this read, it would be trusted too long.
-        self._cache.add(name, stamp_ms + self._lifetime_ms)
+        self._cache.add([name], stamp_ms)
         return self._cache.is_fresh(name, now_ms)
 
 
@@ -167,8 +162,7 @@ class WayWriter:
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
         self._table = table
-        self._lifetime_ms = lifetime_ms
-        self._fresh: FreshnessCache[_Way] = FreshnessCache()
+        self._fresh: FreshnessCache[_Way] = FreshnessCache(lifetime_ms)
         self._table_marked = self._is_mark_old = False
 
     def ways_to_put(self, days: Iterable[ContentDay], began_ms: int) -> set[_Way]:
@@ -177,24 +171,16 @@ class WayWriter:
         if ways and not self._table_marked:
             self._table_marked = mark(self._table)
         elif ways and self._is_mark_old:
-            # Contents are missing, so the mark may be missing, too: the table may have been emptied after it
-            # was marked.
+            # Contents are missing, and the mark may be, too: the table may have been emptied since.
             mark_complete(self._table)
             self._is_mark_old = False
         return {way for way in ways if not self._fresh.is_fresh(way, began_ms)}
 
     def note_put(self, ways: Iterable[_Way], began_ms: int) -> None:
         """Note that a pass begun at `began_ms` put the ways from `ways_to_put`."""
-        for way in ways:
-            self._fresh.add(way, began_ms + self._lifetime_ms)
+        self._fresh.add(ways, began_ms)
 
     def forget(self) -> None:
         """Make the next passes put all ways and the mark again."""
         self._fresh.clear()
         self._is_mark_old = True
-
-
-def way_puts(ways: Iterable[_Way], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
-    """Yield the cells of ways, given by checksum and period; `endpoints` are by checksum."""
-    for checksum, period in ways:
-        yield from calendar_rows.way_puts(checksum, period, endpoints[checksum])

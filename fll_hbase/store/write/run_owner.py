@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from fll_hbase.keys import layout
-from fll_hbase.model.runs import ProgramId, ProgramRun, RecordedRun, RunKey, run_key
+from fll_hbase.model.runs import ProgramId, RecordedRun, RunKey, run_key
 from fll_hbase.runtime.errors import RunIdConflict
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import run_rows
 from fll_hbase.tables import Row, Table
-
-
-def require_owner(run: ProgramRun, commit_value: bytes | None) -> None:
-    """Raise RunIdConflict if the commit value belongs to another program, CorruptRow if it is invalid."""
-    owner = owner_of(RunKey(run.run), commit_value)
-    if owner not in (None, run.program_id):
-        raise conflict(run.run, owner)
 
 
 def owner_of(run: RunKey, commit_value: bytes | None) -> ProgramId | None:
@@ -40,8 +33,7 @@ def stored_rows(
 ) -> dict[RunKey, tuple[RunKey, Row]]:
     """Return by key where each run is stored, and its row, in one call, leaving out runs without a row.
 
-    If an earlier release stored a run whose id is unique per namespace, its former key is returned. Raises
-    StoreUnavailable and CorruptRow.
+    The key of a run that an earlier release stored is its former one. Raises StoreUnavailable and CorruptRow.
     """
     rows = run_rows.read_run_rows(table, {key for run in runs for key in (run, RunKey(run.run))})
     stored = {}

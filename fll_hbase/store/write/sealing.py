@@ -3,7 +3,8 @@
 A seal is put with the token that the day had before its references were read. It is right as long as the day
 keeps this token, because every change of the day's runs first puts a new one. If the token is older than
 twice the grace period, all passes that touched the day before have ended. Their runs are therefore counted
-(docs/reference/row-keys.md, "Days and seals").
+(docs/reference/row-keys.md, "Days and seals"). A query seals days that it finds unsealed. Retention seals all
+others at its end, so that no reader has to read their references.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from queue import Empty, Full, Queue
 from typing import NamedTuple
 
-from fll_hbase.keys import calendars, layout
+from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys.layout import Range
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import Direction
-from fll_hbase.runtime.errors import CorruptRow, LineageError
+from fll_hbase.model.window import START_LIMIT_MS, Direction
+from fll_hbase.runtime.errors import CorruptRow, LineageError, in_row
+from fll_hbase.store.endpoints import readable_endpoints
+from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.query_parameters import WindowQuery
 from fll_hbase.store.read.content_days import DaysByContent
 from fll_hbase.store.read.event_merge import EventMerger
@@ -30,6 +34,8 @@ from fll_hbase.store.rows import calendar_rows, run_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.tables import Put, Row, Table, read_rows
+
+CALENDAR_ROWS: Range = ranges.prefix_range(layout.CALENDARS)
 
 GRACES = 2
 """Number of grace periods after which the token of a day may be sealed."""
@@ -96,10 +102,10 @@ class DaySealer:
             raise
         if runs is None or self._is_purged(request):
             return {}
-        keys = {checksum: ContentDay(checksum, request.day) for checksum in tokens}
+        days = [ContentDay(checksum, request.day) for checksum in tokens]
         return {
-            key: calendar_rows.seal_puts(key, tokens[checksum], runs.get(checksum, ()))
-            for checksum, key in keys.items()
+            day: calendar_rows.seal_puts(day, tokens[day.checksum], runs.get(day.checksum, ()))
+            for day in days
         }
 
     def old_ms(self) -> int:
@@ -112,12 +118,12 @@ class DaySealer:
         column = calendars.day_column(calendars.TOKEN, request.day)
         columns = (column, calendars.day_column(calendars.SEAL, request.day))
         # Take the time before reading the rows, so that the tokens are at least as old as computed.
-        now_ms = self._clock()
+        old_ms = self.old_ms()
         return {
             checksum: row[column].value
             for checksum, row in read_rows(self._table, keys, columns=columns).items()
             if column in row
-            and now_ms - row[column].stamp_ms > self._age_ms
+            and row[column].stamp_ms < old_ms
             and calendar_rows.sealed_day(row, request.day) is None
         }
 
@@ -175,7 +181,7 @@ class BackgroundSealer:
 
     def __init__(self, sealer: DaySealer) -> None:
         self._sealer = sealer
-        self._queue: Queue[SealRequest] = Queue(QUEUED_MAX)
+        self._queue: deque[SealRequest] = deque()
         self._lock = threading.Lock()
         self._waiting: set[SealRequest] = set()
         self._thread: threading.Thread | None = None
@@ -193,14 +199,13 @@ class BackgroundSealer:
             with self._lock:
                 if request in self._waiting or self._closed.is_set():
                     continue
-                with suppress(Full):
-                    self._queue.put_nowait(request)
+                if len(self._queue) < QUEUED_MAX:
+                    self._queue.append(request)
                     self._waiting.add(request)
                 # The thread may be dead because the process was forked meanwhile.
                 if self._thread is None or not self._thread.is_alive():
                     thread = threading.Thread(target=self._run, name="fll-sealer", daemon=True)
-                    # The system may allow no further thread, or the process is ending; the next offer tries
-                    # again.
+                    # The system may allow no further thread; the next offer then tries again.
                     with suppress(RuntimeError):
                         thread.start()
                         self._thread = thread
@@ -233,9 +238,8 @@ class BackgroundSealer:
     def _take(self) -> SealRequest | None:
         """Return the next request, or None, which ends this thread, if there is none or after `close`."""
         with self._lock:
-            if not self._closed.is_set():
-                with suppress(Empty):
-                    return self._queue.get_nowait()
+            if self._queue and not self._closed.is_set():
+                return self._queue.popleft()
             self._thread = None
         return None
 
@@ -249,3 +253,68 @@ def requests_of(query: WindowQuery, contents: DaysByContent, old_ms: int) -> Ite
                 days.setdefault(day, set()).add(checksum)
     for day, checksums in days.items():
         yield SealRequest(query.direction, query.dataset, day, frozenset(checksums))
+
+
+def seal_old_days(
+    table: Table, key_range: Range = CALENDAR_ROWS, *, clock: Callable[[], int], grace_ms: int
+) -> int:
+    """Seal every unsealed day in a range of calendars that is old enough; return how many were sealed.
+
+    `clock` returns milliseconds since 1970. Raises StoreUnavailable and CorruptRow.
+    """
+    sealer = DaySealer(table, EventMerger(table), clock=clock, grace_ms=grace_ms)
+    count = 0
+    for page in garbage_collection.pages(table, *key_range):
+        days = [day for key, row in page.items() for day in _unsealed(key, row, sealer)]
+        count += sealer.seal(counting_requests(table, days))
+    return count
+
+
+def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
+    """Yield the days of a calendar row that are unsealed and old enough to be sealed."""
+    with in_row(key):
+        checksum, period = calendars.parse_calendar(key)
+        for column, cell in row.items():
+            kind, day = calendars.parse_day_column(column, period)
+            is_open = kind == calendars.TOKEN and calendar_rows.sealed_day(row, day) is None
+            if is_open and cell.stamp_ms < sealer.old_ms():
+                yield ContentDay(checksum, day)
+
+
+def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequest]:
+    """Return the reads that count days, each by references of one dataset that has lost none for that day.
+
+    Leaves out days whose contents cannot be read, or have no such dataset. Raises StoreUnavailable.
+    """
+    days = list(days)
+    read = readable_endpoints(table, {day.checksum for day in days})
+    contents = {checksum: list(endpoints.by_direction()) for checksum, endpoints in read.items()}
+    # Choose the dataset with the most contents, so that one scan reads the references of many.
+    shared = Counter(endpoint for listed in contents.values() for endpoint in listed)
+    horizons = dataset_horizons(table, {dataset for _, dataset in shared})
+    grouped: dict[tuple[tuple[Direction, Dataset], int], set[str]] = {}
+    for checksum, day in days:
+        begin_ms = calendars.day_window(day).start_ms
+        complete = [end for end in contents.get(checksum, ()) if horizons[end[1]] <= begin_ms]
+        if complete:
+            grouped.setdefault((max(complete, key=shared.__getitem__), day), set()).add(checksum)
+    return [
+        SealRequest(direction, dataset, day, frozenset(checksums))
+        for ((direction, dataset), day), checksums in grouped.items()
+    ]
+
+
+def dataset_horizons(table: Table, datasets: Collection[Dataset]) -> dict[Dataset, int]:
+    """Return by dataset the start before which references may have been purged, in ms since 1970; 0 if none.
+
+    Returns START_LIMIT_MS for an unreadable row. Raises StoreUnavailable.
+    """
+    rows = read_rows(table, {calendars.horizon_row(dataset): dataset for dataset in datasets})
+    horizons = {}
+    for dataset in datasets:
+        try:
+            horizons[dataset] = layout.latest_horizon_ms(rows.get(dataset, ()))
+        except CorruptRow:
+            # An audit reports the row; meanwhile this dataset is not used for counting.
+            horizons[dataset] = START_LIMIT_MS
+    return horizons

@@ -182,7 +182,7 @@ def test_writers_mark_new_tables_only() -> None:
     table = recorded_table(runs_of_many_days(2))
     assert calendar_mark.is_marked(table)
     make_earlier(table)
-    LineageStore(table).recommit([RunKey("run 0", "ns")])
+    LineageStore(table).components.committer.recommit([RunKey("run 0", "ns")])
     with pytest.raises(ConfigurationError, match="fll store migrate"):
         calendar_mark.require(table)
     assert not table.get(calendars.MARK_ROW)

@@ -50,7 +50,7 @@ def test_a_content_that_cannot_be_read_fails_its_runs_alone(table: Table) -> Non
     damaged = copying("one")
     store.record([damaged, copying("two", field="g")])
     table.write([[Put(layout.content_row(damaged.info.checksum), layout.SOURCES, b"damaged")]])
-    ((run, error),) = store.recommit([RunKey("one", "ns"), RunKey("two", "ns")]).items()
+    ((run, error),) = store.components.committer.recommit([RunKey("one", "ns"), RunKey("two", "ns")]).items()
     assert run == RunKey("one", "ns")
     assert isinstance(error, CorruptRow)
 

@@ -62,7 +62,7 @@ def test_a_writer_marks_no_table_of_an_earlier_release(table: Table) -> None:
     store = LineageStore(table)
     for name in ("two", "three"):
         store.record([copying(name)])
-        store.recommit([RunKey(name, "ns")])
+        store.components.committer.recommit([RunKey(name, "ns")])
         with pytest.raises(ConfigurationError, match="fll store migrate"):
             calendar_mark.require(table)
 

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import NamedTuple, Protocol
 
+from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit import former_runs
+from fll_hbase.store.maintenance.audit import check_contents, check_indexes, former_runs
 from fll_hbase.store.maintenance.audit.check_report import AuditReport, CheckReport
 from fll_hbase.store.maintenance.audit.findings import Finding, Repair
-from fll_hbase.store.rows import calendar_mark
+from fll_hbase.store.rows import calendar_mark, calendar_rows, tag_rows
+from fll_hbase.tables import Batch, Put, Row, Table
 
 WHOLE_TABLE = b"", b"\xff" * 64
 """All keys, including those that no release writes."""
@@ -75,3 +78,46 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
             if calendar_mark.is_marked(table):
                 done += former_runs.move_former_rows(LineageStore(table, settings))
     return CheckReport(first, last, repair, done, refused, refusals)
+
+
+def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) -> dict[Repair, str]:
+    """Apply the repairs; return a reason for each impossible one, {} if all succeeded.
+
+    Contents and aliases are put before any run is committed. Raises StoreUnavailable.
+    """
+    repairs = sorted(set(repairs))
+    failed = {}
+    for repair in repairs:
+        if not repair.is_run:
+            try:
+                with in_row(repair.row):
+                    table.write(_batches_to_put(repair.row, table.get(repair.row)))
+            except StoreUnavailable:
+                raise
+            except LineageError as error:
+                failed[repair] = str(error)
+    runs = {ranges.run_of(repair.row): repair for repair in repairs if repair.is_run}
+    rejections = store.components.committer.recommit(list(runs))
+    return failed | {runs[run]: str(error) for run, error in rejections.items()}
+
+
+def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
+    """Return the puts that repair the row `key` (content, calendar, alias or tags), from its stored cells.
+
+    For a content: its catalogue cells, then the row itself, encoded again from its operations. For tags:
+    their index rows. For a calendar: new tokens, which invalidate all seals. For an alias row: the dataset of
+    `key` as an alias in the row of each of its aliases; the row itself is not put. Raises CorruptRow for a
+    content that is missing or whose operations cannot be read, and for an alias that cannot be parsed.
+    """
+    if key.startswith(layout.CONTENTS):
+        if not row:
+            raise CorruptRow("the content is missing")
+        content = check_contents.rebuild_content(ranges.checksum_of(key), row)
+        # Put the catalogue before the content, as in step 3 of a commit.
+        return [content.catalogue, content.data]
+    if key.startswith(layout.TAGS):
+        return [[tag_rows.index_put(tag) for tag in tag_rows.decode_tags(key, row)]]
+    if key.startswith(layout.CALENDARS):
+        return [calendar_rows.touch_puts(check_indexes.days_of(key, row), calendar_rows.new_token())]
+    column = layout.alias_column(ranges.dataset_of(key))
+    return [[Put(layout.alias_row(alias), column, b"") for alias in layout.aliases_in(row)]]

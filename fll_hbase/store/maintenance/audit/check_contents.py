@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescape
-from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
 from fll_hbase.model.field_relations import is_same_lineage
 from fll_hbase.runtime.errors import CorruptRow, InputError, TooLarge
-from fll_hbase.store.maintenance.audit.findings import (
-    Finding,
-    Kind,
-    Repair,
-    RowFacts,
-    cell_text,
-    unknown_columns,
-)
+from fll_hbase.store.maintenance.audit.check_indexes import known_cells
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, RowFacts, cell_text
 from fll_hbase.store.maintenance.liveness import catalogue_keys
 from fll_hbase.store.rows import content_rows
 from fll_hbase.store.rows.content_rows import EncodedContent
@@ -37,16 +31,16 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
     """
     checksum = ranges.checksum_of(key)
     facts.present.append(key)
-    facts.allowed += _named_datasets(key, row)
-    unknown = [column for column in row if not is_known(key, column)]
-    facts.findings += unknown_columns(key, unknown)
+    with suppress(CorruptRow):
+        # Also for a faulty content: a fault does not make its datasets strays.
+        facts.allowed += catalogue_keys(key, row)
+    cells = {column: cell.value for column, cell in known_cells(key, row, facts).items()}
     # The checksum covers only the operations; all other cells are derived from them and compared below.
     try:
         content = rebuild_content(checksum, row)
     except WrongChecksum as error:
         facts.findings.append(Finding(Kind.WRONG_CHECKSUM, key, str(error)))
         return
-    cells = {column: cell.value for column, cell in row.items() if column not in unknown}
     wanted = {put.column: put.value for put in content.data}
     if cells.get(layout.VERSION) == FORM_1.encode() and _is_same_field_map(wanted, cells):
         facts.findings.append(Finding(Kind.OLD_FORM, key, f"form {FORM_1}", Repair(key)))
@@ -82,15 +76,6 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
         )
     except (InputError, TooLarge) as error:
         raise CorruptRow(f"its operations are not valid lineage: {error}") from error
-
-
-def _named_datasets(key: bytes, row: Row) -> Iterable[bytes]:
-    """Return the catalogue keys of the datasets that a content row names, or () if it cannot be read."""
-    # Includes faulty contents: a fault does not make their datasets strays.
-    try:
-        return catalogue_keys(key, row)
-    except CorruptRow:
-        return ()
 
 
 def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> set[bytes]:

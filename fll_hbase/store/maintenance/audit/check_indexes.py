@@ -48,10 +48,7 @@ def collect_references(page: Page, facts: RowFacts) -> None:
 
 
 def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a way, or check the horizons of a dataset. Raises CorruptRow.
-
-    The key of a way is not validated, as above.
-    """
+    """Add the facts of a way, whose key is not checked, or check a dataset's horizons. Raises CorruptRow."""
     if key.startswith(calendars.HORIZONS):
         if calendars.horizon_row(ranges.dataset_of(key[len(layout.WAYS) :])) != key:
             raise CorruptRow("is not the key of the horizons of a dataset")
@@ -90,8 +87,7 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
 
 def collect_run_index(page: Page, facts: RowFacts) -> None:
     """Add the facts of rows of the run index. Keys are not validated, as above."""
-    # Match by run and start, like garbage collection: cells of a run's former programs stay as long as the
-    # run.
+    # Match by run and start, like garbage collection: cells of a run's former programs stay with the run.
     facts.present += [run_index_row(layout.split_run_index_key(key)[1]) for key, _ in page]
     facts.optional += cell_texts(_known_page(page, facts))
 
@@ -101,12 +97,18 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
     if layout.dataset_row(ranges.dataset_of(key)) != key:
         raise CorruptRow("is not the key of a catalogue row")
     for column, cell in known_cells(key, row, facts).items():
-        _check_catalogue_cell(column, cell)
-        if _has_digest(column) and digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
+        if not _has_digest(column):
+            if layout.parse_field_column(column) is None and column != layout.EXISTS:
+                layout.parse_horizon(column)
+            _check_empty(column, cell)
+        elif digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         # Fields of deleted contents stay as long as the dataset and are not a finding. Neither is metadata.
         facts.optional.append(cell_text(key, column, cell.value))
-    if _is_of_runs(row):
+    # Only runs put fields without declaring any, and a content must name the dataset of a run.
+    # Metadata recorded without a run declares fields, or has no fields.
+    is_declared = any(column.startswith(layout.DECLARED) for column in row)
+    if not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row):
         facts.present.append(key)
 
 
@@ -157,28 +159,12 @@ def _known_page(page: Page, facts: RowFacts) -> Page:
     return [(key, known_cells(key, row, facts)) for key, row in page]
 
 
-def _is_of_runs(row: Row) -> bool:
-    """Return whether only runs put a catalogue row, so that a content must name its dataset."""
-    # Metadata recorded without a run declares fields, or has no fields.
-    is_declared = any(column.startswith(layout.DECLARED) for column in row)
-    return not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row)
-
-
 def _has_digest(column: bytes) -> bool:
     """Return whether a catalogue column ends with a digest of its value."""
     if column.startswith(layout.DESCRIPTION):
         return True
     field = layout.parse_field_column(column)
     return field is not None and field[2]
-
-
-def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
-    """Raise CorruptRow unless a cell has a catalogue column, and a value only with a digest."""
-    if _has_digest(column):
-        return
-    if layout.parse_field_column(column) is None and column != layout.EXISTS:
-        layout.parse_horizon(column)
-    _check_empty(column, cell)
 
 
 def _check_empty(column: bytes, cell: Cell) -> None:
@@ -200,8 +186,7 @@ def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:
         try:
             check_day(row, day)
         except CorruptRow as error:
-            # A seal that does not match its token is never read, so it is ignored. A touch invalidates this
-            # one.
+            # A seal that does not match its token is never read, so it is ignored. A touch ends this one.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error), Repair(key)))
 
 

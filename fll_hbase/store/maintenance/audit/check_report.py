@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
@@ -55,10 +54,8 @@ class AuditReport:
 
     def left(self) -> list[Finding]:
         """Return the first EXAMPLES examples of errors and unfinished runs, repairable or not."""
-        left = (
-            example for example in self.examples if example.kind.is_error or example.kind is Kind.UNFINISHED
-        )
-        return list(islice(left, EXAMPLES))
+        left = [item for item in self.examples if item.kind.is_error or item.kind is Kind.UNFINISHED]
+        return left[:EXAMPLES]
 
     def _count(self, *, errors: bool) -> dict[str, int]:
         """Return the number of findings by kind, in the order of Kind, for all errors or all notes."""
@@ -71,8 +68,7 @@ class AuditReport:
 class CheckReport:
     """The audits before and after repairs, or the same audit twice without repairs.
 
-    `repaired` rows were written again; `refused` rows could not be. `refusals` lists the reasons for the
-    remaining examples.
+    `repaired` rows were written again, `refused` ones could not be; `refusals` explains remaining examples.
     """
 
     first_audit: AuditReport
@@ -123,20 +119,19 @@ class CheckReport:
         return "\n".join(lines)
 
     def _not_repaired(self) -> list[str]:
-        return [_describe_refusal(finding, self.refusals) for finding in self.last_audit.left()]
+        """Return kind, key and detail of each finding that is left, and why it was not repaired, if known."""
+        texts = []
+        for finding in self.last_audit.left():
+            no_copy = "no other copy" if finding.repair == NO_REPAIR else ""
+            reason = self.refusals.get(finding.repair, no_copy)
+            texts.append(f"{finding.kind.value}: {_describe(finding)}" + (f" ({reason})" if reason else ""))
+        return texts
 
 
 def _describe(finding: Finding) -> str:
     """Return key and detail of a finding as text, at most _TEXT_MAX characters."""
     key = finding.row.decode(errors="backslashreplace")
     return f"{key}: {finding.detail}"[:_TEXT_MAX] if finding.detail else key[:_TEXT_MAX]
-
-
-def _describe_refusal(finding: Finding, refusals: Mapping[Repair, str]) -> str:
-    """Return kind, key and detail of a finding, and why it was not repaired, if known."""
-    no_copy = "no other copy" if finding.repair == NO_REPAIR else ""
-    reason = refusals.get(finding.repair, no_copy)
-    return f"{finding.kind.value}: {_describe(finding)}" + (f" ({reason})" if reason else "")
 
 
 def _count_lines(

@@ -31,7 +31,6 @@ from fll_hbase.tables import Row
 CACHED_MAX = 100_000
 """Maximum number of cached programs, and of days whose cells are already reported."""
 
-_COUNT_DIGITS = 8
 # Keyed by bytes, so the fast path decodes nothing.
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_DOCUMENT, _FIRST_COMMIT = layout.DOCUMENT + b"00000001|", layout.COMMIT + b"00000001|"
@@ -74,11 +73,6 @@ class RunColumns(NamedTuple):
     commits: list[bytes]
     unknown: list[bytes]
 
-    @property
-    def inputs(self) -> int:
-        """Return the number of documents and events."""
-        return len(self.documents) + len(self.events)
-
 
 class RunRowChecker:
     """Collects facts of run rows. With `once`, a cell that many runs need is added once, rarely twice."""
@@ -115,15 +109,20 @@ class RunRowChecker:
         faults = [] if altered else list(self._faults(key, row, columns, value))
         facts.findings += faults
         # A faulty row may compute wrong needs, so they are allowed but not expected. Neither a missing cell
-        # nor a cell that no other run needs is reported. A run that a repair moved needs nothing here;
-        # retention removes the remains.
+        # nor a cell that no other run needs is reported. A run that was moved needs nothing here.
         sound = (
             layout.MOVED not in row and not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         )
         needed = facts.expected if sound else facts.allowed
         index_facts = self._decode_commit(key, row, value)
-        needed += self._latest_content(key, row, columns)
-        facts.expected += _event_bodies(row, columns)
+        if columns.documents:
+            latest = row[columns.documents[-1]].value
+            self._program(key, row, latest)  # raises CorruptRow
+            # Garbage collection keeps this content, since even an uncommitted document names it.
+            needed.append(layout.content_row(run_rows.decode_head(latest).checksum))
+        for event in run_rows.decode_events(row) if columns.events else ():
+            facts.expected.append(layout.event_body_row(event.lineage_digest))
+            facts.expected.append(layout.event_body_row(event.facts_digest))
         if index_facts is not None:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
@@ -161,14 +160,6 @@ class RunRowChecker:
             return None
         return RunIndexFacts(head.checksum.encode(), head.start_ms, head.state.failed, program)
 
-    def _latest_content(self, key: bytes, row: Row, columns: RunColumns) -> Iterator[bytes]:
-        """Yield the key of the latest document's content row. Raises CorruptRow if it is unreadable."""
-        # Garbage collection keeps this content, since even an uncommitted document names it.
-        if columns.documents:
-            latest = row[columns.documents[-1]].value
-            self._program(key, row, latest)  # raises CorruptRow
-            yield layout.content_row(run_rows.decode_head(latest).checksum)
-
     def _add_indexes(
         self,
         run: bytes,
@@ -205,14 +196,10 @@ class RunRowChecker:
                 texts.append(endpoint.ways + way)
             needed.append(token_text(calendars.calendar_row(text, period), day))
             if self._once and needed is not allowed:
-                self._note_reported(content_day)
-
-    def _note_reported(self, content_day: tuple[bytes, int]) -> None:
-        """Note that the cells of a content for a day are reported; beyond CACHED_MAX, forget all others."""
-        # Clearing only repeats some texts, and hashes of equal texts are grouped anyway (decision 16).
-        if len(self._reported) >= CACHED_MAX:
-            self._reported.clear()
-        self._reported.add(content_day)
+                # Clearing only repeats some texts; hashes of equal texts are grouped anyway (decision 16).
+                if len(self._reported) >= CACHED_MAX:
+                    self._reported.clear()
+                self._reported.add(content_day)
 
     def _program(self, key: bytes, row: Row, value: bytes) -> ProgramFacts:
         """Return the program facts of a run's rows. Raises CorruptRow if `value` is unreadable.
@@ -248,8 +235,8 @@ class RunRowChecker:
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
         """Yield at most one finding about a run's commit record; `value` is the valid record's, or None."""
         repair = Repair(key)
-        commits, inputs = columns.commits, columns.inputs
-        count = _count_of(commits[-1]) if commits else -1
+        commits, inputs = columns.commits, len(columns.documents) + len(columns.events)
+        count = run_rows.count_in(commits[-1]) if commits else -1
         # Not an error: a writer may be between steps 3 and 5, or may have died there.
         if value is None or count < inputs:
             commit = f"commit of {count}" if commits else "no commit"
@@ -257,14 +244,13 @@ class RunRowChecker:
             return
         # The count of a new record exceeds the counts of different records (`commit_count`), unless two
         # writers derived different records from the same cells.
-        rivals = [column for column in commits[:-1] if _count_of(column) == count]
+        rivals = [column for column in commits[:-1] if run_rows.count_in(column) == count]
         if any(row[column].value != value for column in rivals):
             yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} commits of {count}", repair)
         elif not inputs:
             yield Finding(Kind.INPUT_MISSING, key, "a commit, but no document or event")
         elif not self._agrees(row, columns, value):
-            # A count above the number of cells is not a fault in itself: writers overtaken by a purge leave
-            # it.
+            # A count above the number of cells alone is not a fault: writers overtaken by a purge leave it.
             if inputs < count:
                 detail = f"a commit of {count}, but {inputs} documents and events"
                 yield Finding(Kind.INPUT_MISSING, key, detail)
@@ -312,16 +298,3 @@ def _is_altered(row: Row, column: bytes) -> bool:
     """Return whether a value no longer has the digest at the end of its document or event column."""
     # Columns of events and commit records have only the first digits of the digest.
     return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
-
-
-def _count_of(commit: bytes) -> int:
-    """Return the number of documents and events that a commit column counts."""
-    return int(commit[len(layout.COMMIT) :][:_COUNT_DIGITS], 16)
-
-
-def _event_bodies(row: Row, columns: RunColumns) -> Iterator[bytes]:
-    """Yield the rows of the lineage and facts bodies of each event."""
-    if columns.events:
-        for event in run_rows.decode_events(row):
-            yield layout.event_body_row(event.lineage_digest)
-            yield layout.event_body_row(event.facts_digest)

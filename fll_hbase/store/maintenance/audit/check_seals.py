@@ -7,6 +7,7 @@ its token is still the day's token after the runs were read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from fll_hbase.keys import calendars
@@ -16,12 +17,11 @@ from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.store.maintenance.audit import check_indexes
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
 from fll_hbase.store.maintenance.audit.row_facts import KeyedRow
-from fll_hbase.store.maintenance.old_days import counting_requests, dataset_horizons
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.rows import calendar_rows
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.store.rows.run_rows import CommittedRun
-from fll_hbase.store.write.sealing import count_runs
+from fll_hbase.store.write.sealing import count_runs, counting_requests, dataset_horizons
 from fll_hbase.tables import Row, Table
 
 PAGE_ROWS, PAGE_RUNS = 1_000, 10_000
@@ -66,13 +66,11 @@ def _sealed_days(key: bytes, row: Row) -> Iterator[tuple[ContentDay, int]]:
     except CorruptRow:
         return
     for day in days:
-        try:
+        with suppress(CorruptRow):
             check_indexes.check_day(row, day.day)
-        except CorruptRow:
-            continue
-        sealed = calendar_rows.sealed_day(row, day.day)
-        if sealed is not None:
-            yield day, sum(runs.total for runs in sealed)
+            sealed = calendar_rows.sealed_day(row, day.day)
+            if sealed is not None:
+                yield day, sum(runs.total for runs in sealed)
 
 
 def _findings(table: Table, events: EventMerger, page: _SealedDays) -> Iterator[Finding]:

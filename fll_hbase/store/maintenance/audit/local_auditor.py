@@ -1,7 +1,6 @@
 """Audit of a whole table in one process, in bounded memory: a temporary database has hashes and findings.
 
-The audit uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check_audit.py`, which uses
-workers.
+`fll_hbase/spark/jobs/check_audit.py` uses the same scans, hashes and findings on workers.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE, Repaired
+from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE, Repaired, apply_repairs
 from fll_hbase.store.maintenance.audit.check_report import EXAMPLES, AuditReport
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
 from fll_hbase.store.maintenance.audit.findings import (
@@ -31,7 +30,6 @@ from fll_hbase.store.maintenance.audit.findings import (
 )
 from fll_hbase.store.maintenance.audit.hash_filter import filter_of
 from fll_hbase.store.maintenance.audit.recheck import Rechecker
-from fll_hbase.store.maintenance.audit.repair import apply_repairs
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, KeyedRow, pages
 from fll_hbase.tables import Table, scratch_database
 
@@ -89,10 +87,7 @@ GROUP BY repair ORDER BY is_run, min(row)
 @contextmanager
 def local_auditor(settings: Settings, *, report: Progress) -> Iterator[LocalAuditor]:
     """Yield the auditor of the configured store. Raises ConfigurationError, StoreUnavailable."""
-    with (
-        closing(open_store_table(settings, create=False)) as table,
-        scratch_database() as scratch,
-    ):
+    with closing(open_store_table(settings, create=False)) as table, scratch_database() as scratch:
         yield LocalAuditor(table, settings, scratch, report)
 
 

@@ -8,6 +8,7 @@ A text is a row key or a cell as `findings` encodes it.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -77,11 +78,6 @@ class _Suspects:
     left: list[tuple[bytes, bytes]] = field(default_factory=list)
     faults: list[Finding] = field(default_factory=list)
 
-    @property
-    def empty(self) -> bool:
-        """Return whether there is nothing to recheck."""
-        return not (self.missing or self.left or self.faults)
-
 
 class Rechecker:
     """Finds the rows of mismatching hashes, reads them again and yields findings. For one thread.
@@ -102,7 +98,7 @@ class Rechecker:
         A text that rows of several pages need may be reported once by each worker that reads one of them.
         """
         suspects = self._suspects(page)
-        if suspects.empty:
+        if not (suspects.missing or suspects.left or suspects.faults):
             return
         # The order of the reads matters: first the needed rows, then the rows that need them. In the reverse
         # order, a run purged between the reads would be reported as having a missing content.
@@ -125,10 +121,7 @@ class Rechecker:
                 yield from self._report_once(text, PRESENT, _unneeded(key, text, current))
 
     def _report_once(self, text: bytes, mismatch: int, finding: Finding) -> Iterator[HashedFinding]:
-        """Yield the finding of `text`, unless it was already reported: one item or none.
-
-        A text is reported both with a repair and without one, in any order.
-        """
+        """Yield the finding of `text`, at most once with a repair and once without: one item or none."""
         # Several rows may need the same missing cell, and perhaps only one of them can be re-committed.
         report = text_hash(text), finding.repair != NO_REPAIR
         if report not in self._reported:
@@ -169,25 +162,19 @@ def _owners(key: bytes, text: bytes) -> list[bytes]:
     A row of the run index has the run row, and a reference has the run row and content row. The list is empty
     for other rows, which name no run, and for malformed keys.
     """
-    try:
+    with suppress(CorruptRow):
         if key.startswith(layout.REFERENCES):
             run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
             return [layout.run_row(*run), _content_of(text[len(key) + 1 :])]
         if key.startswith(layout.RUN_INDEX):
             return [layout.run_row(*_parse_run_index_key(key).run)]
-    except CorruptRow:
-        return []
     return []
-
-
-def _column(key: bytes, text: bytes) -> bytes:
-    """Return the column of a text of the row `key`, which may be malformed and contain any bytes."""
-    return text[len(key) + 1 :].partition(b"\n")[0]
 
 
 def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Finding:
     """Return the finding of a text that no row needs: UNREADABLE for a malformed reference or way."""
-    column = _column(key, text)
+    # The key may be malformed and contain any bytes.
+    column = text[len(key) + 1 :].partition(b"\n")[0]
     detail = column.decode(errors="backslashreplace")
     try:
         if key.startswith(layout.REFERENCES):

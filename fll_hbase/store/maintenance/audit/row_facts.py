@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby, islice
 from typing import TypeAlias
 
@@ -22,11 +23,9 @@ PAGE_ROWS, LARGE_ROWS = 1_000, 20
 """Rows of a page; LARGE_ROWS applies to contents and event bodies, whose cells may have 8 MiB each."""
 
 KeyedRow: TypeAlias = tuple[bytes, Row]
-Collector: TypeAlias = Callable[[bytes, Row, RowFacts], None]
-PageCollector: TypeAlias = Callable[[Sequence[KeyedRow], RowFacts], None]
 
 _LARGE = (layout.CONTENTS, layout.EVENT_BODIES)
-_COLLECTORS: Mapping[bytes, Collector] = {
+_COLLECTORS: Mapping[bytes, Callable[[bytes, Row, RowFacts], None]] = {
     layout.WAYS: check_indexes.collect_way,
     layout.CALENDARS: check_indexes.collect_calendar,
     **dict.fromkeys(layout.INDEXES_BEFORE_CALENDARS, check_indexes.ignore),
@@ -41,7 +40,7 @@ _COLLECTORS: Mapping[bytes, Collector] = {
     layout.PROPERTIES: check_indexes.collect_property,
 }
 
-_PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
+_PAGE_COLLECTORS: Mapping[bytes, Callable[[Sequence[KeyedRow], RowFacts], None]] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_references),
     layout.RUN_INDEX: check_indexes.collect_run_index,
 }
@@ -50,7 +49,7 @@ _PAGE_COLLECTORS: Mapping[bytes, PageCollector] = {
 
 def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
     """Yield scanned rows in pages of one kind: PAGE_ROWS, or LARGE_ROWS for contents and event bodies."""
-    for kind, rows in groupby(scanned, key=_kind_of):
+    for kind, rows in groupby(scanned, key=lambda keyed: keyed[0][:2]):
         size = LARGE_ROWS if kind in _LARGE else PAGE_ROWS
         while page := list(islice(rows, size)):
             yield page
@@ -79,7 +78,7 @@ class FactCollector:
 
     def _collect(self, page: Sequence[KeyedRow], endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of the rows of a page of one kind to `facts`."""
-        collect = _PAGE_COLLECTORS.get(_kind_of(page[0]))
+        collect = _PAGE_COLLECTORS.get(page[0][0][:2])
         if collect is not None:
             collect(page, facts)
             return
@@ -101,15 +100,17 @@ class FactCollector:
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error)))
 
     def _load(self, page: Sequence[KeyedRow]) -> Endpoints:
-        """Cache the event bodies of the runs of a page, and return the endpoints of their contents."""
+        """Cache the event bodies of the runs of a page; return the endpoints of their readable contents."""
         runs = [row for key, row in page if key.startswith(layout.RUNS)]
         self._runs.load_event_bodies(runs)
-        return self._readable_endpoints(runs)
-
-    def _readable_endpoints(self, runs: Iterable[Row]) -> Endpoints:
-        """Return the endpoints of the contents of all commits of run rows, leaving out unreadable ones."""
+        checksums = {
+            cell[0][: layout.CHECKSUM_DIGITS]
+            for row in runs
+            for column, cell in row.items()
+            if column.startswith(layout.COMMIT)
+        }
         # One read covers the page. Unreadable contents are findings of their own rows.
-        read = self._endpoints.read(_committed_contents(runs))
+        read = self._endpoints.read(layout.CONTENTS + checksum for checksum in checksums)
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
     def _horizons(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
@@ -125,22 +126,6 @@ class FactCollector:
         return {**cached, **read}
 
 
-def _kind_of(keyed: KeyedRow) -> bytes:
-    """Return the prefix of a row key that identifies its kind."""
-    return keyed[0][:2]
-
-
-def _committed_contents(runs: Iterable[Row]) -> Iterator[bytes]:
-    """Yield the content row of each checksum in the commit values of run rows, each once."""
-    checksums = {
-        cell[0][: layout.CHECKSUM_DIGITS]
-        for row in runs
-        for column, cell in row.items()
-        if column.startswith(layout.COMMIT)
-    }
-    return (layout.CONTENTS + checksum for checksum in checksums)
-
-
 def _horizon_ms(row: Row) -> int:
     """Return the latest horizon in a dataset's row in milliseconds since 1970, or 0 without one.
 
@@ -150,8 +135,6 @@ def _horizon_ms(row: Row) -> int:
     horizons = []
     for column in row:
         if column.startswith(layout.HORIZON):
-            try:
+            with suppress(CorruptRow):
                 horizons.append(layout.parse_horizon(column))
-            except CorruptRow:
-                continue
     return max(horizons, default=0)

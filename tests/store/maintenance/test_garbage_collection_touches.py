@@ -11,7 +11,7 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.maintenance.day_touches import TRIES_MAX, days_of_commits, touch_days
+from fll_hbase.store.maintenance.garbage_collection import TRIES_MAX, days_of_commits, touch_days
 from fll_hbase.store.rows.calendar_rows import ContentDay
 from fll_hbase.tables import Cell, CellKey, Put, Table
 from tests.support.journals import Journal
