@@ -11,8 +11,7 @@ import flask_smorest
 from flask import current_app, g, request
 
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import DocumentFormat
+from fll_hbase.ingest.registry import DocumentFormat, DocumentReader
 from fll_hbase.model.access import Role
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings

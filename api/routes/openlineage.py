@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response
 
-from fll_hbase.ingest.error_budget import ErrorBudget
+from fll_hbase.ingest.document_batches import ErrorBudget
 from fll_hbase.ingest.ingest import preview
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import format_named, parse_event

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response, request
 
-from fll_hbase.ingest.error_budget import ErrorBudget
+from fll_hbase.ingest.document_batches import ErrorBudget
 from fll_hbase.ingest.ingest import find_conflicts, preview
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult

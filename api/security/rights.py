@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import DocumentReader
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.errors import Forbidden
 from fll_hbase.sources.name_rules import NameRules

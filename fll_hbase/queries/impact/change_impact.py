@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import DocumentReader
 from fll_hbase.model.content_changes import ChangeKind
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from fll_hbase.ingest.error_budget import ErrorBudget
+from fll_hbase.ingest.document_batches import ErrorBudget
 from fll_hbase.ingest.ndjson import BLANK_LINES_MAX, open_stream, read_lines
 from fll_hbase.runtime.config import DEFAULTS
 from fll_hbase.runtime.errors import LineageError, NotFound, StoreUnavailable

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.ingest.json_array import read_items
-from fll_hbase.ingest.ndjson import read_documents
+from fll_hbase.ingest.ndjson import read_documents, read_items
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet='a"\\[]{},\n é', max_size=8),
@@ -26,8 +25,8 @@ def test_items_are_those_of_the_array(items: list[Any], indent: int | None, chun
     text = f"\n {json.dumps(items, indent=indent)}\n".encode()
     chunks = [text[start : start + chunk_bytes] for start in range(0, len(text), chunk_bytes)]
     read = list(read_items(chunks, bytes_max=10_000))
-    assert not any(item.fault for item in read)
-    assert [json.loads(item.raw or b"") for item in read] == items
+    assert not any(item.error for item in read)
+    assert [json.loads(item.raw) for item in read] == items
     lines = text.split(b"\n")
     assert all(lines[item.number - 1].strip() for item in read)
 
