@@ -23,11 +23,11 @@ from fll_hbase.store.lineage_store import LineageStore
 from .direct_routes import DirectRoutes
 from .observability import exporter
 from .observability.audit import AuditLog, register_query_hook
-from .observability.log_file import open_log
+from .observability.logs import open_log
 from .observability.observer import RequestObserver
 from .observability.readiness import Readiness
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
-from .openapi import answer_schemas, datahub_schemas, document_schemas, pipeline_schemas
+from .openapi import answer_schemas, datahub_schemas, document_schemas
 from .openapi.described_api import DescribedApi
 from .routes import (
     activity,
@@ -45,14 +45,13 @@ from .routes import (
     tags,
 )
 from .security.authentication import with_authentication, with_metrics_token
-from .security.hosts import register_host_check
+from .security.hosts import register_host_check, with_cross_origin
 from .security.limits import Turns, with_limits
-from .security.origins import with_cross_origin
 from .security.rights import Views
 from .wire import problems, responses
+from .wire.bodies import LargeBodies
 from .wire.budget import RequestBudget
-from .wire.environ import METRICS_PATH
-from .wire.large_bodies import LargeBodies
+from .wire.environ import METRICS_PATH, behind_proxies
 from .wire.paths import (
     ChecksumConverter,
     FieldConverter,
@@ -64,7 +63,6 @@ from .wire.paths import (
     TagConverter,
     UrnConverter,
 )
-from .wire.proxies import behind_proxies
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -102,7 +100,7 @@ _COMPONENTS: tuple[type[msgspec.Struct], ...] = (
     *document_schemas.COMPONENTS,
     *answer_schemas.COMPONENTS,
     *datahub_schemas.COMPONENTS,
-    *pipeline_schemas.COMPONENTS,
+    *document_schemas.PIPELINE_COMPONENTS,
     Batch,
     ImpactRequest,
     TagBody,

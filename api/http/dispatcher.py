@@ -19,7 +19,8 @@ from itertools import count
 from queue import SimpleQueue
 from typing import Protocol
 
-from .client_work import Client, LongRequests, Presence
+from ..security.limits import Client
+from .clients import LongRequests, Presence
 
 WAITING_MAX = 1_000
 """Requests of one lane that wait for a thread."""

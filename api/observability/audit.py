@@ -23,8 +23,7 @@ from fll_hbase.store.tags import TagStore
 from ..wire.budget import is_read
 from ..wire.environ import HAS_WRITTEN, QUERIED
 from ..wire.paths import raw_uri
-from .log_file import LogFile
-from .logs import line_format
+from .logs import LogFile, line_format
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

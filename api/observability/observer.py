@@ -12,8 +12,7 @@ from fll_hbase.runtime.metrics import Counter, Histogram
 
 from ..wire.environ import PRINCIPAL, ROUTE
 from .audit import AuditLog
-from .log_file import LogFile
-from .logs import format_time, line_format, request_id
+from .logs import LogFile, format_time, line_format, request_id
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

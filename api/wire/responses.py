@@ -19,8 +19,7 @@ from werkzeug.http import parse_accept_header
 from fll_hbase.model.window import Window
 from fll_hbase.queries.time_window import epoch_seconds as epoch_seconds
 
-from .environ import ROUTE
-from .proxies import PREFIX
+from .environ import PREFIX, ROUTE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

@@ -14,7 +14,7 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
-from fll_hbase.tables.sqlite_pages import naming_damaged_pages
+from fll_hbase.tables.sqlite_connection import naming_damaged_pages
 from fll_hbase.tables.sqlite_read_only import may_write
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"

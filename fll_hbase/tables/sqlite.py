@@ -25,12 +25,10 @@ from fll_hbase.runtime.errors import (
     ReadOnlyStore,
 )
 from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, StampedPut, Sync
-from fll_hbase.tables.sqlite_cells import SCHEMA, VERSIONS, CellStatements
+from fll_hbase.tables.sqlite_cells import SCHEMA, VERSIONS, CellStatements, find_splits
 from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
-from fll_hbase.tables.sqlite_files import create_private
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
-from fll_hbase.tables.sqlite_splits import find_splits
-from fll_hbase.tables.write_lock import WriteLock
+from fll_hbase.tables.write_lock import WriteLock, create_private
 
 T = TypeVar("T")
 

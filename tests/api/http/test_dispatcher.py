@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.client_work import LONG_SECONDS
+from api.http.clients import LONG_SECONDS
 from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
 from api.observability import readiness
 from api.observability.readiness import Readiness

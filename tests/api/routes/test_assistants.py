@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from api import create_app
 from api.observability.audit import AuditLog
-from api.observability.log_file import open_log
+from api.observability.logs import open_log
 from api.observability.observer import RequestObserver
 from api.wire.budget import CLIENT_LEFT
 from api.wire.environ import PRINCIPAL

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api.security.origins import RESPONSE_HEADERS, allowed_origins
+from api.security.hosts import RESPONSE_HEADERS, allowed_origins
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from tests.support.api_client import ALL, assert_problem, record_new, target

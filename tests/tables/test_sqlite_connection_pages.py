@@ -14,7 +14,7 @@ from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.tables import Put, back_up
 from fll_hbase.tables.factory import naming_damage
 from fll_hbase.tables.sqlite import SqliteTable
-from fll_hbase.tables.sqlite_pages import PAGES_NAMED_MAX, damaged_pages
+from fll_hbase.tables.sqlite_connection import PAGES_NAMED_MAX, damaged_pages
 
 PAGE_BYTES, RESERVED_AT = 4_096, 20
 WRITE = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('PRAGMA journal_mode = DELETE')"

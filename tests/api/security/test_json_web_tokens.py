@@ -18,9 +18,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.security.credentials import signing_keys
-from api.security.credentials.json_web_tokens import GROUPS_MAX, JwtVerifier
-from api.security.credentials.signing_keys import SigningKeys, key_set_fetcher, parse_keys
+from api.security import json_web_tokens
+from api.security.json_web_tokens import GROUPS_MAX, JwtVerifier, SigningKeys, key_set_fetcher, parse_keys
 from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, Unauthenticated
@@ -351,7 +350,7 @@ class TestRotation:
         provider.publish(new, old)
         with pytest.raises(Unauthenticated):
             verifier.verify(provider.token(new))  # asked a moment ago
-        clock[0] += signing_keys.PAUSE_SECONDS
+        clock[0] += json_web_tokens.PAUSE_SECONDS
         assert verifier.verify(provider.token(new))
         assert verifier.verify(provider.token(old))
 
@@ -361,7 +360,7 @@ class TestRotation:
         old, new = KEYS["ES256"], new_key()
         assert keys.find(old.id, "ES256")
         provider.publish(new)
-        clock[0] += signing_keys.FRESH_SECONDS
+        clock[0] += json_web_tokens.FRESH_SECONDS
         # This one answers from the cache, and begins a fetch.
         assert keys.find(old.id, "ES256")
         assert keys.find(new.id, "ES256")
@@ -380,7 +379,7 @@ class TestRotation:
 def _has(keys: SigningKeys, key_id: str) -> bool:
     try:
         return keys.find(key_id, "ES256") is not None
-    except signing_keys.ProviderAway:
+    except json_web_tokens.ProviderAway:
         return False
 
 
@@ -404,7 +403,7 @@ class TestAway:
 
     @pytest.mark.slow
     def test_fetches_that_never_end_are_few(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(signing_keys, "WAIT_SECONDS", 0.05)
+        monkeypatch.setattr(json_web_tokens, "WAIT_SECONDS", 0.05)
         clock, began, ends = [0.0], [], threading.Event()
 
         def fetch() -> dict[str, Any]:
@@ -414,7 +413,7 @@ class TestAway:
 
         keys = SigningKeys(fetch, clock=lambda: clock[0])
         for _ in range(20):
-            with pytest.raises(signing_keys.ProviderAway):
+            with pytest.raises(json_web_tokens.ProviderAway):
                 keys.find(KEYS["ES256"].id, "ES256")
             eventually(lambda: len(began) == keys._running, "the thread of each fetch has begun")
             clock[0] += 30
@@ -440,10 +439,10 @@ class TestAway:
         with provider_of(*KEYS.values()) as provider:
             keys = SigningKeys(key_set_fetcher(issuer=provider.url, jwks_url=""), clock=lambda: clock[0])
             assert keys.find(KEYS["ES256"].id, "ES256")
-        clock[0] = signing_keys.USABLE_SECONDS - 1
+        clock[0] = json_web_tokens.USABLE_SECONDS - 1
         assert keys.find(KEYS["ES256"].id, "ES256")
-        clock[0] += signing_keys.PAUSE_SECONDS
-        with pytest.raises(signing_keys.ProviderAway):
+        clock[0] += json_web_tokens.PAUSE_SECONDS
+        with pytest.raises(json_web_tokens.ProviderAway):
             keys.find(KEYS["ES256"].id, "ES256")
 
     def test_a_table_that_is_away_lets_no_one_in(

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.packed_run import pack_run, unpack_run
+from fll_hbase.keys.codec import pack_run, unpack_run
 from fll_hbase.keys.row_kinds import is_known
 from fll_hbase.runtime.errors import CorruptRow
 from tests.support.strategies import names, starts, windows

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from api.http.client_work import (
-    FADE_SECONDS,
-    KNOWN_MAX,
-    LONG_SECONDS,
-    PRESENT_SECONDS,
-    LongRequests,
-    Presence,
-)
+from api.http.clients import FADE_SECONDS, KNOWN_MAX, LONG_SECONDS, PRESENT_SECONDS, LongRequests, Presence
 
 
 class TestPresence:

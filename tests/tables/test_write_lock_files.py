@@ -14,7 +14,7 @@ import pytest
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.tables import Put
 from fll_hbase.tables.sqlite import SqliteTable
-from fll_hbase.tables.sqlite_files import create_private
+from fll_hbase.tables.write_lock import create_private
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 SERVICE_USER = 65534

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.runtime.csv_text import to_csv, to_line
+from fll_hbase.runtime.escape import to_csv, to_line
 
 texts = st.text(st.sampled_from("'=+-@\t\r\n\",a1 "), max_size=6) | st.text(max_size=6)
 

@@ -11,7 +11,7 @@ import pytest
 from flask import Request
 from werkzeug.test import EnvironBuilder
 
-from api.wire.asgi import AsgiApp, call_asgi
+from api.routes.assistants import AsgiApp, call_asgi
 
 _seen: ContextVar[str] = ContextVar("seen", default="")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.model import operation_graph
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
-from fll_hbase.model.derivation_digests import derivation_digests, field_digest
+from fll_hbase.model.derivation_parts import derivation_digests, field_digest
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from tests.support.derivation_signature import derivation_signature
 from tests.support.graph_ends import written_fields

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api.wire.batch_answer import SPOOLED_BYTES_MAX
+from api.routes.recording import SPOOLED_BYTES_MAX
 from tests.api.conftest import MakeClient
 from tests.support.api_client import (
     ALL,

@@ -10,7 +10,7 @@ import pytest
 
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import DeadlineExceeded
-from fll_hbase.runtime.room import Room
+from fll_hbase.runtime.threads import Room
 from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 

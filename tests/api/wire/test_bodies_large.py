@@ -11,7 +11,7 @@ import pytest
 from werkzeug.test import EnvironBuilder, TestResponse, run_wsgi_app
 from werkzeug.wrappers import Request
 
-from api.wire.large_bodies import DOCUMENTS, LARGE_BYTES, LargeBodies
+from api.wire.bodies import DOCUMENTS, LARGE_BYTES, LargeBodies
 from api.wire.problems import refuse
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings

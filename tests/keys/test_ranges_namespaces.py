@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.keys import calendars, layout, namespaces
+from fll_hbase.keys import calendars, layout, ranges
 from fll_hbase.keys.codec import escape
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
@@ -28,15 +28,15 @@ ODD = Dataset("a|b/100 %", "c")
     ],
 )
 def test_each_kind_of_row_has_its_namespace(key: bytes) -> None:
-    assert namespaces.namespace_of(key) == ODD.namespace
-    end = namespaces.namespace_end(key)
+    assert ranges.namespace_of(key) == ODD.namespace
+    end = ranges.namespace_end(key)
     assert key < end
-    escaped = namespaces.escaped_namespace(key)
+    escaped = ranges.escaped_namespace(key)
     assert escaped == escape(ODD.namespace)
-    assert namespaces.only_namespace(key, end) == namespaces.only_namespace(key, key + b"|z") == escaped
-    assert not namespaces.only_namespace(key, end + b"\x00")
+    assert ranges.only_namespace(key, end) == ranges.only_namespace(key, key + b"|z") == escaped
+    assert not ranges.only_namespace(key, end + b"\x00")
     # A bound, which is no key.
-    assert not namespaces.only_namespace(end, end + b"\x00")
+    assert not ranges.only_namespace(end, end + b"\x00")
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_each_kind_of_row_has_its_namespace(key: bytes) -> None:
     ],
 )
 def test_others_have_none(key: bytes) -> None:
-    assert namespaces.namespace_of(key) is None
-    assert namespaces.namespace_end(key) == key + b"\x00"
-    assert not namespaces.escaped_namespace(key)
-    assert not namespaces.only_namespace(key, key + b"\x00")
+    assert ranges.namespace_of(key) is None
+    assert ranges.namespace_end(key) == key + b"\x00"
+    assert not ranges.escaped_namespace(key)
+    assert not ranges.only_namespace(key, key + b"\x00")
 
 
 def test_a_kind_alone_is_no_namespace() -> None:
-    assert not namespaces.only_namespace(layout.DATASETS, layout.DATASETS + b"a")
+    assert not ranges.only_namespace(layout.DATASETS, layout.DATASETS + b"a")
