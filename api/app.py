@@ -28,7 +28,7 @@ from .observability.observer import RequestObserver
 from .observability.readiness import Readiness
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
 from .openapi import answer_schemas, datahub_schemas, document_schemas
-from .openapi.described_api import DescribedApi
+from .openapi.completion import DescribedApi
 from .routes import (
     activity,
     assistants,

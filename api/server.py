@@ -217,12 +217,7 @@ class HttpWorker(Worker):  # type: ignore[misc]
         sys.setswitchinterval(SWITCH_SECONDS)
         observer = self.wsgi.extensions["fll-observer"]
         self._server = HttpServer(
-            self.wsgi,
-            self.sockets[0].sock,
-            self.app.settings,
-            observer,
-            loads=self.app.loads,
-            slot=self.slot,
+            self.wsgi, self.sockets[0].sock, self.app.settings, observer, loads=self.app.loads, slot=self.slot
         )
         # Not decided by the number of sockets: a host may have several, or gunicorn may have inherited them.
         if self.app.settings.metrics_host:

@@ -88,10 +88,8 @@ class Lane:
     def end(self, number: int, now: float, *, seconds_max: float) -> None:
         """Note that a request ended and add its time, at most `seconds_max`, to the average."""
         client, began = self.running.pop(number)
-        self.running_of[client] -= 1
-        if not self.running_of[client]:
-            # Only clients with running requests are kept, so the counter does not grow.
-            del self.running_of[client]
+        # Removes a client without running requests, so the counter does not grow.
+        self.running_of -= Counter([client])
         self.note(now - began, seconds_max=seconds_max)
 
     def note(self, seconds: float, *, seconds_max: float) -> None:

@@ -7,9 +7,8 @@ import logging
 import resource
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
 from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import Overloaded, TooManyRequests
 
 from ..observability.observer import RequestObserver
 from ..wire.budget import request_seconds
@@ -26,7 +26,7 @@ from .connection import Connection
 from .dispatcher import Dispatcher
 from .event_loop import EventLoop
 from .open_connections import Addresses, SilentFirst, WorkerLoads
-from .tasks import Refusal, overloaded, raw_answer, too_many
+from .tasks import Refusal, raw_answer, refusal_of
 from .tls import TlsSocket, tls_context
 
 if TYPE_CHECKING:
@@ -69,14 +69,6 @@ GRACEFUL_SECONDS, IDLE_GRACE_SECONDS = 25.0, 1.0
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _BodyLimits:
-    """waitress's options with the largest body of a document and of a batch."""
-
-    document: Adjustments
-    batch: Adjustments
 
 
 class HttpServer(TcpWSGIServer):  # type: ignore[misc]
@@ -252,10 +244,13 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         seconds = self.retry_after_seconds
         most = self._address_max
         if most and self._addresses.count(address) >= most:
-            refusal = too_many(most, retry_after_seconds=seconds)
+            detail = f"{most} connections of this address wait for answers"
+            crowded = TooManyRequests(f"{detail} (FLL_ADDRESS_CONNECTIONS_MAX); use fewer")
+            refusal = refusal_of(crowded, retry_after_seconds=seconds)
             return self._close_first(self._addresses.silent(address), refusal)
         if len(self.active_channels) >= self._connections_max:
-            refusal = overloaded("all connections of this server are in use", retry_after_seconds=seconds)
+            error = Overloaded("all connections of this server are in use")
+            refusal = refusal_of(error, closes=False, retry_after_seconds=seconds)
             return self._close_first(self._silent, refusal)
         return None
 
@@ -327,20 +322,16 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         began = time.monotonic()
         while time.monotonic() - began < GRACEFUL_SECONDS and self.active_channels:
             if time.monotonic() - began > IDLE_GRACE_SECONDS:
-                _close_all(open_one for open_one in list(self.active_channels.values()) if open_one.is_idle)
+                for connection in [item for item in self.active_channels.values() if item.is_idle]:
+                    connection.handle_close()
             self._poll()
-        _close_all(list(self.active_channels.values()))
+        for connection in list(self.active_channels.values()):
+            connection.handle_close()
         self._loop.close()
 
 
-def _close_all(connections: Iterable[Connection]) -> None:
-    """Close connections at once, whether they are idle or not."""
-    for connection in connections:
-        connection.handle_close()
-
-
 def _adjustments(settings: Settings) -> Adjustments:
-    """Return waitress's options for the body of a document; `body_limits` also has those of a batch."""
+    """Return waitress's options for the body of a document; `body_limits` has these and those of a batch."""
     document, batch = (
         Adjustments(
             **_OPTIONS,
@@ -351,7 +342,7 @@ def _adjustments(settings: Settings) -> Adjustments:
         )
         for bytes_max in (settings.document_bytes_max, settings.batch_bytes_max)
     )
-    document.body_limits = batch.body_limits = _BodyLimits(document, batch)
+    document.body_limits = batch.body_limits = document, batch
     return document
 
 

@@ -63,11 +63,6 @@ class AnsweredRequest(NamedTuple):
     environ: WSGIEnvironment
 
     @property
-    def is_by_app(self) -> bool:
-        """Return whether the app got the request; the server answered it otherwise."""
-        return bool(self.environ)
-
-    @property
     def route(self) -> str:
         """Return the path of the route that answered, as in the OpenAPI document, or NO_ROUTE."""
         route: str = self.environ.get(ROUTE, NO_ROUTE)
@@ -86,22 +81,18 @@ class RequestObserver:
         seconds = time.monotonic() - answered.received_at
         REQUESTS.add(1, answered.route, answered.method, answered.status)
         SECONDS.observe(seconds, answered.route, answered.method)
-        reason = (_REASONS_OF_APP if answered.is_by_app else _REASONS).get(answered.status)
+        reason = (_REASONS_OF_APP if answered.environ else _REASONS).get(answered.status)
         if reason is not None:
             REFUSED.add(1, reason)
         if self._access is not None:
             self._log_access(self._access, answered, seconds)
-        if self._audit is not None and answered.is_by_app:
+        if self._audit is not None and answered.environ:
             self._audit.note(answered.environ, answered.status, members(answered))
 
     def _log_access(self, log: LogFile, answered: AnsweredRequest, seconds: float) -> None:
         """Write the line of a request to the access log; report an OSError in the server's log."""
         line = line_format(log)(
-            {
-                **members(answered),
-                "duration_ms": round(1000 * seconds, 3),
-                "bytes": answered.size_bytes,
-            }
+            {**members(answered), "duration_ms": round(1000 * seconds, 3), "bytes": answered.size_bytes}
         )
         try:
             log.write(line)

@@ -73,10 +73,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
             # Origin (api/security/hosts.py, api/security/authentication.py, api/security/limits.py).
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
-                    status,
-                    schema=_PROBLEM,
-                    content_type=MEDIA_TYPE,
-                    description=_PROBLEMS[status],
+                    status, schema=_PROBLEM, content_type=MEDIA_TYPE, description=_PROBLEMS[status]
                 )(view)
             return view
 

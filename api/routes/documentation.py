@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from importlib.resources import files
 from typing import Any
 
 from flask import Blueprint, Response, current_app, send_from_directory
 
-from ..openapi.completion import complete
 from ..wire import responses
 from ..wire.query_params import NoParams, QueryParser
 
@@ -47,7 +45,7 @@ _START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#ui", docExpansion: "li
 @_PARSER.use_args(NoParams(), location="query")
 def openapi(_: dict[str, Any]) -> Response:
     """Return the OpenAPI document."""
-    return responses.json_response(complete(deepcopy(current_app.extensions["fll-api"].document())))
+    return responses.json_response(current_app.extensions["fll-api"].document())
 
 
 @blueprint.route("/docs")

@@ -71,10 +71,7 @@ def add_query(
             success=True,
         )(view)
     view = blueprint.response(
-        200,
-        answer_schema(query),
-        description=query.result,
-        example=msgspec.to_builtins(query.example),
+        200, answer_schema(query), description=query.result, example=msgspec.to_builtins(query.example)
     )(view)
     if issubclass(query, Posted):
         view = blueprint.requires(reference(query.request))(view)

@@ -103,7 +103,11 @@ def answer_batch(app: Flask, store: LineageStore, batch: Batch) -> BatchAnswer:
                 [window for read in reads for window in read.contents],
                 [window for read in reads for window in read.times],
             )
-        answers = tuple(_batched(query, asker.answer(query.path)) for query in batch.queries)
+        listed = [(query.id, asker.answer(query.path)) for query in batch.queries]
+    answers = tuple(
+        BatchedAnswer(id=name, status=answer.status, headers=answer.headers, body=msgspec.Raw(answer.body))
+        for name, answer in listed
+    )
     bounds = tuple(sorted(asker.truncated_by))
     return BatchAnswer(answers=answers, truncated=bool(bounds), truncated_by=bounds)
 
@@ -200,12 +204,6 @@ def _to_answer(response: Response) -> _Answer:
         return _Answer(HTTPStatus.NOT_ACCEPTABLE.value, {}, body)
     headers = {name: response.headers[name] for name in ANSWER_HEADERS if name in response.headers}
     return _Answer(response.status_code, headers, response.get_data())
-
-
-def _batched(query: BatchQuery, answer: _Answer) -> BatchedAnswer:
-    """Return an answer as the batch lists it, with the id of its query."""
-    body = msgspec.Raw(answer.body)
-    return BatchedAnswer(id=query.id, status=answer.status, headers=answer.headers, body=body)
 
 
 def _query(item: Part) -> BatchQuery:

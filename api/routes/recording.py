@@ -260,17 +260,13 @@ def _with_conflicts(
     try:
         conflicts = find_conflicts(store(), documents, take_over=take_over)
     except (ConfigurationError, StoreUnavailable):
-        return [_with_warning(document, _NOT_COMPARED) for document in documents]
+        return [
+            document
+            if isinstance(document, LineageError)
+            else replace(document, warnings=(*document.warnings, _NOT_COMPARED))
+            for document in documents
+        ]
     return [conflict or document for conflict, document in zip(conflicts, documents, strict=True)]
-
-
-def _with_warning(
-    document: ParsedDocument | LineageError, warning: FieldError
-) -> ParsedDocument | LineageError:
-    """Return a copy of a document with one more warning, or an error as it is."""
-    if isinstance(document, LineageError):
-        return document
-    return replace(document, warnings=(*document.warnings, warning))
 
 
 def record(
@@ -321,11 +317,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
             schema={"anyOf": [reference(recorded), reference(dry_run)]},
             description="Repeated or replaced, or a dry run",
         ),
-        routes.response(
-            201,
-            body_schema(recorded),
-            description="Recorded, durably",
-        ),
+        routes.response(201, body_schema(recorded), description="Recorded, durably"),
         routes.requires(_request(shape)),
         routes.arguments(RecordRunParams(), location="query"),
         routes.route(f"{_NAMESPACE_PATH}/{document_format.route}", methods=["POST"]),

@@ -85,9 +85,8 @@ class Verifier(Protocol):
 class TokenVerifier:
     """Checks tokens against the store, with one read each."""
 
-    def __init__(self, access: AccessStore, *, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, access: AccessStore) -> None:
         self._access = access
-        self._clock = clock
 
     def verify(self, credentials: str) -> Verified:
         """Return the principal of a token. Raises Unauthenticated, StoreUnavailable."""
@@ -102,7 +101,7 @@ class TokenVerifier:
         if stored is None or not is_equal:
             raise Unauthenticated("the token is unknown")
         # Only the owner of the token gets this detail.
-        if not stored.is_valid(self._clock()):
+        if not stored.is_valid(now_ms()):
             raise Unauthenticated("the token was revoked" if stored.revoked_ms else "the token has expired")
         return Verified(Principal(f"token:{stored.name}", stored.grants, id=token.id), stored.expires_ms)
 
@@ -182,7 +181,10 @@ class Authentication:
             # A token that was valid before is always checked: guesses by others behind the same proxy must
             # not lock its owner out.
             if cached is None or cached.verified is None:
-                self._require_attempt(peer(environ))
+                seconds = self._attempts.seconds_until(peer(environ))
+                if seconds:
+                    detail = "too many wrong tokens come from this address; try again later"
+                    raise TooManyRequests(detail, retry_after_seconds=math.ceil(seconds))
             cached = self._check(verifier, credentials, cached)
             with self._lock:
                 self._results[digest] = cached
@@ -215,15 +217,6 @@ class Authentication:
         if earlier is not None and earlier.verified is not None and earlier.verified == verified:
             verified = earlier.verified
         return _Result(began_at, verified)
-
-    def _require_attempt(self, address: str) -> None:
-        """Raise TooManyRequests for an address that has sent too many wrong tokens."""
-        seconds = self._attempts.seconds_until(address)
-        if seconds:
-            raise TooManyRequests(
-                "too many wrong tokens come from this address; try again later",
-                retry_after_seconds=math.ceil(seconds),
-            )
 
 
 def is_open(environ: WSGIEnvironment) -> bool:
@@ -325,10 +318,7 @@ def with_authentication(app: WSGIApplication, access: AccessStore, settings: Set
     if not verifiers:
         return app
     return Authentication(
-        app,
-        verifiers,
-        retry_after_seconds=settings.retry_after_seconds,
-        metrics_token=settings.metrics_token,
+        app, verifiers, retry_after_seconds=settings.retry_after_seconds, metrics_token=settings.metrics_token
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, request
@@ -20,6 +20,8 @@ from werkzeug.exceptions import Forbidden, HTTPException
 
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
+
+from ..wire.environ import with_headers
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -108,16 +110,7 @@ class CrossOrigin:
                 ("Access-Control-Allow-Origin", str(origin)),
                 ("Access-Control-Expose-Headers", RESPONSE_HEADERS),
             ]
-        return self._app(environ, _with_headers(start_response, added))
-
-
-def _with_headers(start_response: StartResponse, added: list[tuple[str, str]]) -> StartResponse:
-    """Return a `start_response` that appends headers to the app's headers."""
-
-    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-        return start_response(status, [*headers, *added], *exc_info)
-
-    return start
+        return self._app(environ, with_headers(start_response, *added))
 
 
 class MisdirectedRequest(HTTPException):

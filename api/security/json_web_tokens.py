@@ -231,11 +231,6 @@ def _fetch_json(url: str) -> dict[str, Any]:
             body += chunk
             if len(body) > DOCUMENT_BYTES_MAX or time.monotonic() - began > FETCH_SECONDS_MAX:
                 raise ProviderAway(f"the answer of {url} is too large or too slow")
-    return _parse_object(body, url)
-
-
-def _parse_object(body: bytearray, url: str) -> dict[str, Any]:
-    """Return bytes as a JSON object. Raises ValueError, naming the URL, if they are not one."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:

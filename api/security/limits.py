@@ -60,10 +60,8 @@ class Turns:
             yield
         finally:
             with self._changed:
-                self._running[client] -= 1
-                if not self._running[client]:
-                    # Only clients with running batches are kept, so the counter does not grow.
-                    del self._running[client]
+                # Removes a client without running batches, so the counter does not grow.
+                self._running -= Counter([client])
                 self._changed.notify_all()
 
 
@@ -134,10 +132,8 @@ class RequestLimits:
     def _end_query(self, client: Client) -> None:
         """Count the end of a query of a client."""
         with self._lock:
-            self._running[client] -= 1
-            if not self._running[client]:
-                # Only clients with running queries are kept, so the counter does not grow.
-                del self._running[client]
+            # Removes a client without running queries, so the counter does not grow.
+            self._running -= Counter([client])
 
 
 def _require(seconds: float, rate: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -75,6 +75,15 @@ def body_bytes(environ: WSGIEnvironment) -> int:
     text = environ.get("CONTENT_LENGTH") or ""
     # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+
+
+def with_headers(start_response: StartResponse, *added: tuple[str, str]) -> StartResponse:
+    """Return a `start_response` that appends headers to the app's headers."""
+
+    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+        return start_response(status, [*headers, *added], *exc_info)
+
+    return start
 
 
 def behind_proxies(app: WSGIApplication, count: int) -> WSGIApplication:

@@ -91,14 +91,8 @@ def request_id(sent: str) -> str:
 
 def register_response_hooks(app: Flask) -> None:
     """Register hooks on the app that give a request its id and ROUTE, and `finish` every response."""
-    app.before_request(_set_request_id)
-    app.before_request(_set_route)
+    app.before_request(_begin_request)
     app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
-
-
-def _set_request_id() -> None:
-    """Set `g.request_id` to the id that the client sent or a new one."""
-    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
@@ -106,8 +100,9 @@ def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 
-def _set_route() -> None:
-    """Set ROUTE in the environment, unless no route has the path and method of the request."""
+def _begin_request() -> None:
+    """Set `g.request_id`, and ROUTE in the environment unless no route has the path and method."""
+    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
     # Without a rule the path is unknown, or does not support the method.
     if request.url_rule is not None:
         request.environ[ROUTE] = route_path(request.url_rule.rule)
