@@ -53,16 +53,11 @@ def batch_documents(
         (locate(line, namespace=namespace) for line in lines),
         items_max=documents_max,
         size_bytes=lambda document: len(document.line.raw),
-        key=_separate_run,
+        # The later of two documents of a run wins (docs/reference/row-keys.md, "r: run"), so they must stay
+        # in order. Events are merged by their own times, in any order of arrival.
+        key=lambda document: document.head.run if document.head.format.route else "",
         is_alone=lambda document: document.head.format.reads_catalogue,
     )
-
-
-def _separate_run(document: LocatedDocument) -> str:
-    """Return the run id that a batch may contain only once; "" for documents that it may repeat."""
-    # The later of two documents of a run wins (docs/reference/row-keys.md, "r: run"), so they must stay in
-    # order. Events are merged by their own times, in any order of arrival.
-    return document.head.run if document.head.format.route else ""
 
 
 class ErrorBudget:

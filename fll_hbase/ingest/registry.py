@@ -138,36 +138,33 @@ def _read_databricks(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of Databricks' lineage tables as a run for each statement."""
     from fll_hbase.sources import databricks
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(databricks.read_document(document, namespace=context.namespace))
+    return _read_rows(databricks.read_document, raw, namespace=context.namespace)
 
 
 def _read_snowflake(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of Snowflake's access history as a run for each query."""
     from fll_hbase.sources import snowflake
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(snowflake.read_document(document, namespace=context.namespace))
+    return _read_rows(snowflake.read_document, raw, namespace=context.namespace)
 
 
 def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read query-completed events of Trino as a run for each query."""
     from fll_hbase.sources import trino
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(trino.read_document(document, namespace=context.namespace))
+    return _read_rows(trino.read_document, raw, namespace=context.namespace)
 
 
 def _read_bigquery(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of BigQuery's JOBS as a run for each job."""
     from fll_hbase.sources import bigquery
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(bigquery.read_document(document, namespace=context.namespace, columns=context.columns))
+    return _read_rows(bigquery.read_document, raw, namespace=context.namespace, columns=context.columns)
 
 
-def _row_runs(rows: ParsedRows) -> ParsedDocument:
-    """Return a document with the runs of exported rows."""
+def _read_rows(read_document: Callable[..., ParsedRows], raw: bytes, **options: Any) -> ParsedDocument:
+    """Read exported rows with the function of their source and its options."""
+    rows = read_document(strict_json.parse_with_halves(raw), **options)
     return ParsedDocument(rows.runs, warnings=rows.warnings)
 
 

@@ -110,17 +110,16 @@ class _Groups:
                 group = group or self._begin(key, row.number)
                 group.add(row.raw, self._bytes_max)
                 continue
-            # A row without a run is refused by its reader, which names all of its faults.
-            yield row if row.error else self._ended(self._only(row))
+            if row.error:
+                yield row
+            else:
+                # A row without a run is refused by its reader, which names all of its faults.
+                only = _Group("", row.number)
+                only.add(row.raw, self._bytes_max)
+                yield self._ended(only)
             self._broken = row.number if self._columns else 0
         if group is not None:
             yield self._ended(group)
-
-    def _only(self, row: InputLine) -> _Group:
-        """Return a group of one row."""
-        group = _Group("", row.number)
-        group.add(row.raw, self._bytes_max)
-        return group
 
     def _begin(self, key: str, number: int) -> _Group:
         """Return a new group, which is refused if it is out of order or follows a broken row."""

@@ -70,11 +70,11 @@ class Principal:
 
     def may_anywhere(self, role: Role) -> bool:
         """Return whether any grant includes the role, in any namespace."""
-        return role in self._anywhere
+        return bool(self._patterns[role])
 
     def may_everywhere(self, role: Role) -> bool:
         """Return whether a grant includes the role in all namespaces, including future ones."""
-        return role in self._everywhere
+        return "*" in self._patterns[role]
 
     @cached_property
     def grant_set(self) -> frozenset[Grant]:
@@ -84,21 +84,19 @@ class Principal:
     @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
         """Return, by role, the expression for the namespaces in which a grant includes it."""
-        return {role: pattern_expression(self.patterns(role)) for role in Role}
+        return {role: pattern_expression(patterns) for role, patterns in self._patterns.items()}
 
     @cached_property
-    def _anywhere(self) -> frozenset[Role]:
-        """Return the roles that any grant includes."""
-        return frozenset(role for role in Role if self.patterns(role))
-
-    @cached_property
-    def _everywhere(self) -> frozenset[Role]:
-        """Return the roles that grants of the pattern `*` include."""
-        return frozenset(role for role in Role if "*" in self.patterns(role))
+    def _patterns(self) -> dict[Role, set[str]]:
+        """Return, by role, the patterns of the grants whose role is that role or includes it."""
+        return {
+            role: {grant.pattern for grant in self.grants if grant.role in including}
+            for role, including in _INCLUDED_IN.items()
+        }
 
     def patterns(self, role: Role) -> set[str]:
         """Return the patterns of the grants whose role is `role` or includes it."""
-        return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}
+        return self._patterns[role]
 
 
 @lru_cache(maxsize=_DECISIONS_MAX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
@@ -87,12 +87,11 @@ def find_changes(
                 yield Change(ChangeKind.ADDED, DatasetField(dataset, name), new=way)
     for name in sorted(old.fields.keys() & new.fields.keys()):
         field = DatasetField(dataset, name)
-        yield from _field_changes(
-            field,
-            _typed(old.fields[name], types.get(field, "")),
-            _typed(new.fields[name], new_types.get(field, "")),
-            type_key,
+        old_way, new_way = (
+            replace(way, type=given.get(field) or way.type)
+            for way, given in ((old.fields[name], types), (new.fields[name], new_types))
         )
+        yield from _field_changes(field, old_way, new_way, type_key)
     if _has_rows(old) and _has_rows(new) and old.rows.digest != new.rows.digest:
         yield Change(ChangeKind.ROWS, DatasetField(dataset, WHOLE_DATASET), old=old.rows, new=new.rows)
 
@@ -110,11 +109,6 @@ def _field_changes(
         yield Change(ChangeKind.RETYPED, field, old=old, new=new)
     if old.digest != new.digest:
         yield Change(ChangeKind.DERIVED, field, old=old, new=new)
-
-
-def _typed(way: Way, type_name: str) -> Way:
-    """Return a way with a type from elsewhere, if there is one."""
-    return Way(way.digest, way.text, type_name, way.has_inputs) if type_name else way
 
 
 def _renames(removed: Mapping[str, Way], added: Mapping[str, Way]) -> dict[str, str]:

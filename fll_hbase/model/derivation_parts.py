@@ -122,11 +122,7 @@ def _identity(operation: Operation) -> OperationIdentity:
 
 
 def derivation_digests(
-    operations: Sequence[Operation],
-    dataset: Dataset,
-    *,
-    indirect: bool,
-    shown: Callable[[str], str] = str,
+    operations: Sequence[Operation], dataset: Dataset, *, indirect: bool, shown: Callable[[str], str] = str
 ) -> dict[str, str]:
     """Return a digest of 32 hex digits for each field that the operations of a content write to the dataset.
 
@@ -163,11 +159,7 @@ def derivation_digests(
 
 
 def field_digest(
-    operations: Sequence[Operation],
-    field: DatasetField,
-    *,
-    indirect: bool,
-    shown: Callable[[str], str] = str,
+    operations: Sequence[Operation], field: DatasetField, *, indirect: bool, shown: Callable[[str], str] = str
 ) -> str:
     """Return the digest that `derivation_digests` has for one field, or "" if no operation writes it.
 

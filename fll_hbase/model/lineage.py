@@ -9,7 +9,7 @@ from fll_hbase.model import topology
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.field_map import FieldMap, build_field_map
-from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of, used_outputs
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage
 
@@ -86,10 +86,7 @@ def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
     """Return all operations of one content by name, adding outputs that are used but not listed."""
-    used: dict[str, set[str]] = {}
-    for operation in operations:
-        for field in inputs_of(operation):
-            used.setdefault(field.origin, set()).add(field.name)
+    used = used_outputs(operations)
     return {
         operation.name: _add_outputs(operation, used.get(operation.name, set())) for operation in operations
     }

@@ -374,7 +374,10 @@ class _Union:
         if not self.operations:
             return True
         size = len(self.connections) + self.names_in_paths
-        return size + self._count_missing(older) <= connections_max
+        size += sum(connection not in self.connections for connection in older.connections)
+        no_path = _PathUnion()
+        size += sum(self.paths.get(ends, no_path).count_missing(path) for ends, path in older.paths.items())
+        return size <= connections_max
 
     def add(self, older: OperationGraph) -> None:
         """Add what the older graph has and this one lacks, and unite the destinations of writes."""
@@ -398,11 +401,3 @@ class _Union:
         paths = {ends: path.build() for ends, path in self.paths.items()}
         limits = frozenset(self.truncated_by)
         return OperationGraph(self.operations, self.nodes, self.connections, paths, limits)
-
-    def _count_missing(self, older: OperationGraph) -> int:
-        """Return how many connections and path names the graph has and this one lacks."""
-        connections = sum(connection not in self.connections for connection in older.connections)
-        no_path = _PathUnion()
-        return connections + sum(
-            self.paths.get(ends, no_path).count_missing(path) for ends, path in older.paths.items()
-        )

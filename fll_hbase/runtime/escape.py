@@ -20,7 +20,12 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 def escape_control(text: str) -> str:
     """Escape each character of a string that moves the cursor, hides text or changes its direction."""
-    return text if text.isprintable() else "".join(map(_escape, text))
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode() if _is_control(character) else character
+        for character in text
+    )
 
 
 def escape_control_json(text: str) -> str:
@@ -28,11 +33,6 @@ def escape_control_json(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)
-
-
-def _escape(character: str) -> str:
-    """Return a character, or its Python escape, such as `\\n`, if `_is_control`."""
-    return character.encode("unicode_escape").decode() if _is_control(character) else character
 
 
 def _is_control(character: str) -> bool:
