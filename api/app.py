@@ -25,7 +25,6 @@ from .observability import exporter
 from .observability.audit import AuditLog, register_query_hook
 from .observability.logs import open_log
 from .observability.observer import RequestObserver
-from .observability.readiness import Readiness
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
 from .openapi import answer_schemas, datahub_schemas, document_schemas
 from .openapi.completion import DescribedApi
@@ -44,6 +43,7 @@ from .routes import (
     retention_requests,
     tags,
 )
+from .routes.health import Readiness
 from .security.authentication import with_authentication, with_metrics_token
 from .security.hosts import register_host_check, with_cross_origin
 from .security.limits import Turns, with_limits

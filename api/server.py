@@ -34,8 +34,7 @@ from fll_hbase.tables import is_readable_by_others
 from fll_hbase.tables.observed import ObservedTable
 
 from .app import create_app, create_metrics_app
-from .http.event_server import HttpServer
-from .http.open_connections import WorkerLoads
+from .http.event_server import HttpServer, WorkerLoads
 from .http.tls import tls_context
 from .observability import exporter, logs, otel
 from .observability.exporter import WORKERS
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 _IN_MEMORY = "sqlite:///:memory:"
 _log = logging.getLogger(__name__)
-
 
 METRICS_CONNECTIONS_MAX = 50
 """Maximum number of metrics connections. The next one closes the one that has been silent longest."""

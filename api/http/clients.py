@@ -20,7 +20,6 @@ from .tasks import RequestParser
 KNOWN_MAX = 10_000
 """Tokens, and clients with long requests, that are remembered at a time."""
 
-
 PRESENT_SECONDS = 10.0
 """How long a client counts as present after a request."""
 

@@ -30,7 +30,6 @@ from fll_hbase.runtime.escape import escape_control
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The id of the request that this thread answers."""
 
-
 STANDARD_ERROR = "-"
 
 

@@ -27,7 +27,6 @@ _OwnNamespace = Annotated[
     Text, Meta(description="Required if the URL names no namespace, otherwise equal to that namespace")
 ]
 
-
 # CDAP stores the schema of a record as JSON text within JSON.
 _SCHEMA_TEXT = {
     "anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}],

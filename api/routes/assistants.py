@@ -41,7 +41,6 @@ blueprint = Blueprint("mcp", __name__)
 # It writes a line for each start of its session manager, which here is each request.
 logging.getLogger("mcp").setLevel(logging.WARNING)
 
-
 Message: TypeAlias = MutableMapping[str, Any]
 
 AsgiApp: TypeAlias = Callable[

@@ -55,7 +55,6 @@ _PROBLEMS = {
     503: "The store does not answer; retry after the time given",
 }
 
-
 _PROBLEM = body_schema(Problem)()
 _STATUSES_OF_ALL = (401, 421, 429)
 

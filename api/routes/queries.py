@@ -35,7 +35,6 @@ _HTML_POLICY = (
 )
 """The policy of a page to print, which may load nothing except its own styles."""
 
-
 _ANSWERS: dict[type[Query[Any]], Callable[[Any], Answer[Any]]] = {}
 """Functions that answer a query instead of the store."""
 

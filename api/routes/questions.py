@@ -39,7 +39,6 @@ from .queries import query_blueprint
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-
 ANSWER_BYTES_MAX = 2**26
 """Size of answers (64 MiB) from which on further queries are refused. A single answer may exceed it."""
 

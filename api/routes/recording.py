@@ -60,7 +60,6 @@ SPOOLED_BYTES_MAX = 2**23
 
 NDJSON = "application/x-ndjson"
 
-
 # Bounds memory: a body may have 512 MiB, and is decoded and recorded one batch at a time.
 BATCH_DOCUMENTS = 2_000
 

@@ -37,9 +37,7 @@ from .hosts import is_loopback
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-
 _NO_DIGEST = "0" * 64
-
 
 NONE, TOKENS, JWT = "none", "tokens", "jwt"
 

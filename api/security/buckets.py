@@ -44,11 +44,11 @@ class TokenBuckets:
             level, now = self._level(key)
             self._levels[key] = (level - amount, now)
 
-    def seconds_until(self, key: Hashable) -> float:
-        """Return in how many seconds `take` of 1 would succeed, or 0 for now, without taking anything."""
+    def seconds_until(self, key: Hashable, amount: float = 1.0) -> float:
+        """Return in how many seconds `take` would succeed, or 0 for now, without taking anything."""
         with self._lock:
             level, _ = self._level(key)
-            return max(min(1.0, self._burst) - level, 0.0) / self._per_second
+            return max(min(amount, self._burst) - level, 0.0) / self._per_second
 
     def _level(self, key: Hashable) -> tuple[float, float]:
         """Return the current level of a bucket and the current time. The caller holds the lock."""

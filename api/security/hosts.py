@@ -26,7 +26,6 @@ from ..wire.environ import with_headers
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = (
     "Authorization, Content-Type, Content-Encoding, If-None-Match, Last-Event-ID, Mcp-Method, Mcp-Name,"
@@ -38,7 +37,6 @@ RESPONSE_HEADERS = (
 )
 PREFLIGHT_SECONDS = "600"
 """How long a browser keeps the answer to its preflight."""
-
 
 ANY = "*"
 

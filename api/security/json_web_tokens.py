@@ -52,7 +52,6 @@ Key = tuple[str | None, str, Any]
 
 _log = logging.getLogger(__name__)
 
-
 SKEW_SECONDS = 60
 """How far the clocks of the provider and of this machine may differ."""
 

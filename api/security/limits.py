@@ -31,7 +31,6 @@ BURST_SECONDS = 10
 Client: TypeAlias = tuple[str, str]
 """A kind and a name, so that a principal is never confused with an address."""
 
-
 ALONE_MAX = 2
 """Parts of batches that a client records at a time while no other client is active."""
 

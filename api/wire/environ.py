@@ -39,7 +39,6 @@ METRICS_PATH = "/metrics"
 
 _TEXT_MAX = 100
 
-
 PREFIX = "fll.prefix"
 """The path that the proxies removed, in the WSGI environment, for links; absent if they removed none."""
 

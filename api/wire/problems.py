@@ -38,7 +38,6 @@ from .responses import to_json
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-
 MEDIA_TYPE = "application/problem+json"
 PATH_HINTS: dict[str, str] = {}
 """Hints for unknown paths, by prefix. Modules of routes add their own."""

@@ -13,9 +13,8 @@ from fll_hbase.keys import layout
 from fll_hbase.model import checksum, field_relations, lineage, masking
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.lineage import FieldLineageInfo, limit_unknown
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
-from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.runtime.errors import InvalidLineage
 from fll_hbase.sources.native import document
 from fll_hbase.store.rows.field_map_codec import decode_field_map, encode_field_map

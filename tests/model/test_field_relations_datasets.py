@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 
 from fll_hbase.model import field_relations, lineage, operation_graph
-from fll_hbase.model.dataset_fields import (
+from fll_hbase.model.dataset_lineage import FieldPair
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.field_relations import (
     operations_from,
     operations_into,
     read_fields,
     related_fields,
     written_fields,
 )
-from fll_hbase.model.dataset_lineage import FieldPair
-from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import inputs_of
 from tests.support.strategies import FEW_END_POINTS, all_to_all, infos

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.event_server import ACCEPTED_MAX, HttpServer
-from api.http.open_connections import SilentFirst, WorkerLoads
+from api.http.event_server import ACCEPTED_MAX, HttpServer, SilentFirst, WorkerLoads
 from api.observability.observer import RequestObserver
 from fll_hbase.runtime.config import Settings
 from tests.support.silent_crowd import connection_from
