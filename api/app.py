@@ -52,17 +52,7 @@ from .wire import problems, responses
 from .wire.bodies import LargeBodies
 from .wire.budget import RequestBudget
 from .wire.environ import METRICS_PATH, behind_proxies
-from .wire.paths import (
-    ChecksumConverter,
-    FieldConverter,
-    NameConverter,
-    NamespaceConverter,
-    PolicyConverter,
-    RawPath,
-    RunConverter,
-    TagConverter,
-    UrnConverter,
-)
+from .wire.paths import CONVERTERS, RawPath
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -70,16 +60,6 @@ if TYPE_CHECKING:
 Layer: TypeAlias = "Callable[[WSGIApplication], WSGIApplication]"
 """A function that wraps an app in another one, or returns the app itself if its settings turn it off."""
 
-_CONVERTERS = {
-    "namespace": NamespaceConverter,
-    "name": NameConverter,
-    "field": FieldConverter,
-    "run": RunConverter,
-    "checksum": ChecksumConverter,
-    "tag": TagConverter,
-    "policy": PolicyConverter,
-    "urn": UrnConverter,
-}
 _BLUEPRINTS = (
     *recording.BLUEPRINTS,
     openlineage.blueprint,
@@ -120,7 +100,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app = Flask(__name__, static_folder=None)
     # `//` is an empty name, which is a 400; werkzeug would redirect to a path without that segment.
     app.url_map.merge_slashes = False
-    app.url_map.converters |= _CONVERTERS
+    app.url_map.converters |= CONVERTERS
     app.config.update(
         API_TITLE="Field lineage",
         API_VERSION=VERSION,
@@ -128,6 +108,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
     views = Views(store, name_rules.parse_rules(settings.name_rules, settings.namespace_rules))
+    audit = open_log(settings.audit_log, setting="FLL_AUDIT_LOG")
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),
@@ -135,11 +116,14 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-turns": Turns(),
         "fll-datahub-counts": AspectCounters(),
         "fll-activity": RecentActivity(ActivityRing(exporter.process_directory())),
-        "fll-observer": _create_observer(store, settings),
+        "fll-observer": RequestObserver(
+            access=open_log(settings.access_log, setting="FLL_ACCESS_LOG"),
+            audit=AuditLog(audit, store.tags) if audit else None,
+        ),
     }
     exporter.connect()
     responses.register_response_hooks(app)
-    if settings.audit_log:
+    if audit:
         register_query_hook(app)
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
@@ -186,18 +170,10 @@ def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
     )
 
 
-def _create_observer(store: LineageStore, settings: Settings) -> RequestObserver:
-    audit = open_log(settings.audit_log, setting="FLL_AUDIT_LOG")
-    return RequestObserver(
-        access=open_log(settings.access_log, setting="FLL_ACCESS_LOG"),
-        audit=AuditLog(audit, store.tags) if audit else None,
-    )
-
-
 def _create_api(app: Flask) -> DescribedApi:
     """Register the converters of path parameters and all blueprints on the app; return its described API."""
     api = DescribedApi(app, components=_COMPONENTS)
-    for converter in _CONVERTERS.values():
+    for converter in CONVERTERS.values():
         # The default argument binds this converter, while a closure would see the last one.
         api.register_converter(converter, lambda _, converter=converter: converter.schema())
     for blueprint in _BLUEPRINTS:

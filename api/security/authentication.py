@@ -308,10 +308,7 @@ def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplicat
 
 
 def with_authentication(app: WSGIApplication, access: AccessStore, settings: Settings) -> WSGIApplication:
-    """Return the app behind the authentication of FLL_AUTH, or the app itself for `none`.
-
-    Raises ConfigurationError.
-    """
+    """Return the app behind the authentication of FLL_AUTH; itself for `none`. Raises ConfigurationError."""
     verifiers = create_verifiers(access, settings)
     if not verifiers:
         return app

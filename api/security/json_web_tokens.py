@@ -84,8 +84,7 @@ class _Keys:
 
     def find(self, key_id: str | None, algorithm: str) -> Any | None:
         """Return the key with this algorithm and id (None: any id), or None unless exactly one matches."""
-        wanted = [(name, key) for name, key_algorithm, key in self.keys if key_algorithm == algorithm]
-        matches = [key for name, key in wanted if key_id in (None, name)]
+        matches = [key for name, kind, key in self.keys if kind == algorithm and key_id in (None, name)]
         return matches[0] if len(matches) == 1 else None
 
 

@@ -115,10 +115,7 @@ class RequestLimits:
             _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
 
     def _begin_query(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
-        """Count a query and return a function that ends it, or None for another kind of request.
-
-        Raises TooManyRequests.
-        """
+        """Count a query; return a function that ends it, None for other requests. Raises TooManyRequests."""
         most = self._settings.questions_max
         if not most or not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             return None

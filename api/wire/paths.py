@@ -168,3 +168,19 @@ class UrnConverter(NameConverter):
     regex = ".*"
     part_isolating = False
     label = "urn"
+
+
+CONVERTERS = {
+    converter.label: converter
+    for converter in (
+        NamespaceConverter,
+        NameConverter,
+        FieldConverter,
+        RunConverter,
+        ChecksumConverter,
+        TagConverter,
+        PolicyConverter,
+        UrnConverter,
+    )
+}
+"""Converters by the names that rules of routes have for them."""

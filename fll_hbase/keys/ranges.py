@@ -191,10 +191,10 @@ def spans_of(patterns: Iterable[str]) -> list[Range]:
     A pattern is used up to its first `*`, so its range also has other namespaces that begin the same way.
     """
     spans: list[Range] = []
-    for pattern in sorted(patterns):
+    for pattern in patterns:
         prefix, star, _ = pattern.partition("*")
         name = escape(prefix)
-        spans.append((name, name + b"\x7f") if star else (name + SEPARATOR, prefix_end(name + SEPARATOR)))
+        spans.append((name, name + b"\x7f") if star else prefix_range(name + SEPARATOR))
     disjoint: list[Range] = []
     for start, stop in sorted(spans):
         if disjoint and start < disjoint[-1][1]:

@@ -80,10 +80,6 @@ class FieldMap:
     written_without_fields: tuple[Dataset, ...]
     unknown: StatedSources | None = None
 
-    def positions_of(self, source: Dataset) -> range:
-        """Return the positions of the fields of a source, empty for any other dataset."""
-        return positions_of(self.fields, source)
-
     def has_source(self, dataset: Dataset) -> bool:
         """Return whether the dataset is read."""
         return _contains(self.sources, dataset)

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from fll_hbase.model import topology
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, DatasetPair, LineageUnion
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, fields_of
+from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, fields_of, positions_of
 from fll_hbase.model.field_sets import FieldSetResolver, Members
 from fll_hbase.model.operations import Influence, Operation
 from fll_hbase.model.simple_view import Steps
@@ -165,7 +165,7 @@ def edges_out_of(
     With `names`, yield only edges that start at one of these fields, and relations without known fields.
     """
     if field_map.has_source(source):
-        positions = field_map.positions_of(source)
+        positions = positions_of(field_map.fields, source)
         if names is not None:
             positions = _narrowest(
                 positions, [field_map.fields[position].name in names for position in positions]
@@ -198,7 +198,7 @@ def dataset_relations(
         if field_map.has_destination(dataset):
             builder.add(SourceFields(field_map, range(len(field_map.fields))), dataset, field_map.sources)
     elif field_map.has_source(dataset):
-        sources = SourceFields(field_map, field_map.positions_of(dataset))
+        sources = SourceFields(field_map, positions_of(field_map.fields, dataset))
         for destination in (None, *field_map.destinations):
             builder.add(sources, destination, (dataset,))
     return builder.build()

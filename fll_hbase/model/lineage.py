@@ -105,6 +105,7 @@ def _graph_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield the errors in names, origins and cycles."""
     yield from _repeated_names(operations)
     yield from _invalid_origins(operations)
+    yield from _invalid_unknown_origins(operations)
     yield from _cycles(operations)
 
 
@@ -119,10 +120,7 @@ def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield an error for each input whose origin is unknown or a Write.
-
-    Also yields one for each of `unknown_origins` that is not a READ.
-    """
+    """Yield an error for each input whose origin is unknown or a Write."""
     is_write = {operation.name: isinstance(operation, Write) for operation in operations}
     for number, operation in enumerate(deadline.watched(operations)):
         for index, field in enumerate(inputs_of(operation)):
@@ -131,7 +129,6 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
                 yield unknown_origin(path, field.origin)
             elif is_write[field.origin]:
                 yield FieldError(path, f"origin {field.origin!r} is a WRITE, which has no outputs")
-    yield from _invalid_unknown_origins(operations)
 
 
 def _invalid_unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:

@@ -53,10 +53,7 @@ def is_store_url(url: str) -> bool:
 
 
 def store_exists(url: str) -> bool:
-    """Return whether the file of a SQLite URL exists; True for any other URL, and in memory.
-
-    Opens nothing.
-    """
+    """Return whether the file of a SQLite URL exists, opening nothing; True in memory and for other URLs."""
     path = url.removeprefix(SQLITE)
     return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
 

@@ -95,10 +95,7 @@ class CellStatements:
     def range(
         self, connection: Connection, bounds: tuple[bytes, bytes], columns: Columns, limit: int
     ) -> list[tuple[bytes, Row]]:
-        """Return at most `limit` rows from start (included) to stop (excluded), in key order.
-
-        Raises CorruptRow.
-        """
+        """Return at most `limit` rows from start to stop (excluded), in key order. Raises CorruptRow."""
         where, parameters = _column_condition(tuple(columns))
         query = f"{self._select} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
         # A row has only one cell of one column, so skip grouping, which takes a fifth of a window query.
