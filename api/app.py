@@ -22,9 +22,8 @@ from fll_hbase.store.lineage_store import LineageStore
 
 from .direct_routes import DirectRoutes
 from .observability import exporter
-from .observability.audit import AuditLog, register_query_hook
 from .observability.logs import open_log
-from .observability.observer import RequestObserver
+from .observability.observer import AuditLog, RequestObserver, register_query_hook
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
 from .openapi import answer_schemas, datahub_schemas, document_schemas
 from .openapi.completion import DescribedApi
@@ -127,13 +126,10 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         register_query_hook(app)
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
-    app.register_blueprint(documentation.blueprint)
-    app.register_blueprint(page.blueprint)
-    app.register_blueprint(assistants.blueprint)
-    wsgi: WSGIApplication = app.wsgi_app
+    for blueprint in (documentation.blueprint, page.blueprint, assistants.blueprint):
+        app.register_blueprint(blueprint)
     for layer in reversed(_layers(app, store, views)):
-        wsgi = layer(wsgi)
-    app.wsgi_app = wsgi  # type: ignore[assignment, method-assign]
+        app.wsgi_app = layer(app.wsgi_app)  # type: ignore[assignment, method-assign]
     return app
 
 

@@ -24,7 +24,7 @@ from fll_hbase.runtime import clock
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import LineageError
 
-from .observability.audit import note_query
+from .observability.observer import note_query
 from .routes import openlineage, recording
 from .routes.queries import respond
 from .security.hosts import allowed_hosts

@@ -19,13 +19,7 @@ from ..observability.logs import request_id
 from ..observability.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
 from ..wire import problems, responses
 from ..wire.environ import PRINCIPAL
-from .tasks import (
-    ProblemTask,
-    Refusal,
-    RequestParser,
-    RequestTask,
-    refusal_of,
-)
+from .tasks import ProblemTask, Refusal, RequestParser, RequestTask, refusal_of
 
 FIRST_BYTES, READ_BYTES = 2**14, 2**16
 """Bytes read at a time: at first, which is enough for most requests, and for large requests."""

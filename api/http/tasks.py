@@ -12,12 +12,7 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge, RequestHeaderFieldsTooLarge
 
-from fll_hbase.runtime.errors import (
-    FieldError,
-    LineageError,
-    TooLarge,
-    UnreadableDocument,
-)
+from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 
 from ..observability.logs import request_id

@@ -23,7 +23,7 @@ from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.store.rights.numbering import begin_answer
 
-from ..observability.audit import note_query
+from ..observability.observer import note_query
 from ..security.rights import require
 from ..wire import problems, responses
 from ..wire.environ import HAS_WRITTEN, MCP_PATH, PRINCIPAL

@@ -17,7 +17,7 @@ from fll_hbase.queries.reports.report_document import Stamp
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.release import VERSION
 
-from ..observability.audit import note_query
+from ..observability.observer import note_query
 from ..openapi.query_schemas import answer_schema, parameter_schema, reference
 from ..wire import responses
 from ..wire.environ import PRINCIPAL

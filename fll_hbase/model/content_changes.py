@@ -1,4 +1,4 @@
-"""What a content writes to each dataset, and changes of that: fields, their types, and rows."""
+"""Datasets as a content writes them, and changes of them: fields, their types, and rows."""
 
 from __future__ import annotations
 

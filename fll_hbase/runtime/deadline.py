@@ -12,12 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fll_hbase.runtime.errors import (
-    DeadlineExceeded,
-    RequestCancelled,
-    StoreUnavailable,
-    TooLarge,
-)
+from fll_hbase.runtime.errors import DeadlineExceeded, RequestCancelled, StoreUnavailable, TooLarge
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import requests
 
-from api.observability.audit import AuditLog, Queried
 from api.observability.logs import LogFile
+from api.observability.observer import AuditLog, Queried
 from api.wire.environ import QUERIED
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
