@@ -31,6 +31,7 @@ from fll_hbase.sources import name_rules
 from fll_hbase.store.factory import open_store, open_store_table
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import is_readable_by_others
+from fll_hbase.tables.factory import is_in_memory
 from fll_hbase.tables.observed import ObservedTable
 
 from .app import create_app, create_metrics_app
@@ -46,7 +47,6 @@ from .security.hosts import allowed_origins
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-_IN_MEMORY = "sqlite:///:memory:"
 _log = logging.getLogger(__name__)
 
 METRICS_CONNECTIONS_MAX = 50
@@ -145,7 +145,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         options: dict[str, Any] = {
             "bind": [settings.address, *([settings.metrics_address] if settings.metrics_host else [])],
             # Each process would have an in-memory store of its own.
-            "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
+            "workers": 1 if is_in_memory(settings.store) else settings.workers,
             "worker_class": HttpWorker,
             "graceful_timeout": 30,
             # Limits how long an event loop may be silent, not the time of a request.

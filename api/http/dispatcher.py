@@ -200,12 +200,6 @@ class Dispatcher:
         with self._lock:
             return self._is_alone(client, time.monotonic())
 
-    @property
-    def is_idle(self) -> bool:
-        """Return whether no request runs or waits."""
-        with self._lock:
-            return not any(lane.running or lane.waiting for lane in self._lanes)
-
     def _remove_late(self, now: float) -> list[Job]:
         return [job for lane in self._lanes for job in lane.remove_late(now)]
 

@@ -286,10 +286,6 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             return accepted
         return TlsSocket(self._tls, accepted[0]), accepted[1]
 
-    def refresh(self, connection: Connection) -> None:
-        """Note, in the event loop, that a connection changed."""
-        self._loop.refresh(connection)
-
     def wake(self, connection: Connection) -> None:
         """Note, in any thread, that a connection has something to send or is to be closed."""
         self._loop.refresh(connection)

@@ -16,8 +16,9 @@ from fll_hbase.model.access import Principal
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRequests
 
+from ..wire.bodies import body_bytes
 from ..wire.budget import is_read
-from ..wire.environ import COUNT_BYTES, IS_ALONE, PRINCIPAL, body_bytes, peer
+from ..wire.environ import COUNT_BYTES, IS_ALONE, PRINCIPAL, peer
 from ..wire.problems import refuse
 from .authentication import is_open
 from .buckets import TokenBuckets

@@ -69,13 +69,6 @@ def network(text: str) -> str:
     return str(ip_network((address, 64), strict=False))
 
 
-def body_bytes(environ: WSGIEnvironment) -> int:
-    """Return the size of the body as sent, which our server also knows if it is chunked; 0 if unknown."""
-    text = environ.get("CONTENT_LENGTH") or ""
-    # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
-
-
 def with_headers(start_response: StartResponse, *added: tuple[str, str]) -> StartResponse:
     """Return a `start_response` that appends headers to the app's headers."""
 

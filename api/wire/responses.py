@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # Smaller bodies gain little: header and trailer of gzip alone take 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
-# Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
 _SECURITY_HEADERS = (
     ("X-Content-Type-Options", "nosniff"),
     # Addresses contain names of datasets, which must not reach other sites.
@@ -40,6 +39,7 @@ _NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
 
 _SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
 _PATH_PARAM = re.compile(r"<(?:[^<:>]*:)?([^<>]*)>")
+# Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
