@@ -160,8 +160,10 @@ def complete(document: Json) -> Json:
     for path, item in document["paths"].items():
         for parameter in item.get("parameters", ()):
             _describe(parameter, _PATH_PARAMETERS)
-        for method in item.keys() - {"parameters"}:
-            route, operation = f"{method} {path}", item[method]
+        for method, operation in item.items():
+            if method == "parameters":
+                continue
+            route = f"{method} {path}"
             operation["operationId"] = OPERATION_IDS.get(route) or _derived_id(route)
             _add_examples(route, operation, item.get("parameters", []))
             _add_headers(operation)

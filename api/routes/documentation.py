@@ -1,8 +1,9 @@
-"""The OpenAPI document, and Swagger UI to read and try it."""
+"""The web page, built from `page/` into `api/page/`; the OpenAPI document, and Swagger UI to try it."""
 
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, current_app, send_from_directory
@@ -65,3 +66,33 @@ def start() -> Response:
 def asset(name: str) -> Response:
     """Return a file of Swagger UI, or a 404 if no file has that name."""
     return send_from_directory(_DIST, name)
+
+
+_PAGE_HEADERS = {
+    responses.CONTENT_SECURITY_POLICY: (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    # The names of the files never change, so browsers revalidate them by their entity tags.
+    "Cache-Control": "no-cache",
+}
+_PAGE_FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.js": ("page.js", "text/javascript"),
+    # The screens that the page loads when they are first opened.
+    "/details.js": ("details.js", "text/javascript"),
+    "/page.css": ("page.css", "text/css"),
+}
+"""Name and type of the file at each path."""
+
+
+def _add_file(path: str, name: str, mimetype: str) -> None:
+    """Add the route of a file, which is read once. It accepts any query, since the page parses its own."""
+    content = (Path(__file__).parents[1] / "page" / name).read_bytes()
+    blueprint.add_url_rule(
+        path, name.replace(".", "-"), lambda: Response(content, mimetype=mimetype, headers=_PAGE_HEADERS)
+    )
+
+
+for _path, _file in _PAGE_FILES.items():
+    _add_file(_path, *_file)

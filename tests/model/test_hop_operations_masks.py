@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
+from fll_hbase.model.hop_operations import masks_values, without_masked_ways
 from fll_hbase.model.operations import InputField, Read, Transform
-from fll_hbase.model.value_masks import masks_values, without_masked_ways
 from tests.support.work import calls_allowed, count_calls
 
 
