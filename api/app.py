@@ -31,9 +31,9 @@ from .routes import (
     activity,
     assistants,
     datahub,
-    documentation,
     health,
     openlineage,
+    page,
     policies,
     query_groups,
     questions,
@@ -125,7 +125,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         register_query_hook(app)
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
-    for blueprint in (documentation.blueprint, assistants.blueprint):
+    for blueprint in (page.blueprint, assistants.blueprint):
         app.register_blueprint(blueprint)
     for layer in reversed(_layers(app, store, views)):
         app.wsgi_app = layer(app.wsgi_app)  # type: ignore[assignment, method-assign]

@@ -1,4 +1,4 @@
-// The hash that ties a build to its source; `tests/api/routes/test_documentation_page.py` computes the same without Node.
+// The hash that ties a build to its source; `tests/api/routes/test_page.py` computes the same without Node.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
