@@ -53,7 +53,6 @@ METRICS_CONNECTIONS_MAX = 50
 """Maximum number of metrics connections. The next one closes the one that has been silent longest."""
 
 NOTIFY_SECONDS = 1.0
-
 SWITCH_SECONDS = 0.0002
 """How long a thread may compute before another one gets its turn: 1/25 of Python's default."""
 

@@ -46,7 +46,6 @@ IMMEDIATE_PATHS = ("/healthz", "/readyz")
 """Paths that a thread of their own answers, which never waits for the store."""
 
 CONNECTIONS_MAX = 10_000
-
 RESERVED_FILES = 200
 """File descriptors reserved for the store, temporary files and logs rather than connections of clients."""
 
@@ -78,7 +77,6 @@ GRACEFUL_SECONDS, IDLE_GRACE_SECONDS = 25.0, 1.0
 """How long a stopping process finishes requests, and waits for new ones on connections that are open."""
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-
 _log = logging.getLogger(__name__)
 
 

@@ -48,9 +48,7 @@ CACHE_SECONDS, CHECK_SECONDS_MAX = 5.0, 4.0
 """How long a result is valid, and how long a check may take. A revoked token stops working within the sum."""
 
 CACHED_MAX = 10_000
-
 CREDENTIALS_CHARACTERS_MAX = 16_384
-
 METRICS_TOKEN_CHARACTERS_MIN = 32
 
 _CREDENTIALS = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750

@@ -44,7 +44,6 @@ SITE_HEADER, CROSS_SITE = "Sec-Fetch-Site", "cross-site"
 """Header in which browsers describe the site of the requesting page. Scripts cannot change it."""
 
 _LOCAL = "localhost"
-
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 JSON_TYPES = ("application/json",)
 _DISCARDED_BYTES = 2**18
 NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
-
 LARGE_BYTES = 2**18
 """Documents up to this size are read without waiting for room."""
 

@@ -40,12 +40,10 @@ _TEXT = re.compile(
 """A text that begins with such a word. With an operator, it may be an expression of a column of that name."""
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
-
 _HEAD = re.compile(r"(?:[^:;|()]*: )?[A-Z_]+: ")
 """What an OpenLineage event puts before a description: an input and a subtype, `k: TRANSFORMATION: `."""
 
 _DEPTH_MAX = 20
-
 _TEXT_MAX = 10_000
 """The longest description that is read; a longer one counts as not masked."""
 
