@@ -38,8 +38,6 @@ from .app import create_app, create_metrics_app
 from .http.event_server import HttpServer, WorkerLoads
 from .http.tls import tls_context
 from .observability import exporter, logs, otel
-from .observability.exporter import WORKERS
-from .observability.logs import open_log
 from .observability.observer import RequestObserver
 from .security.authentication import require_authentication
 from .security.hosts import allowed_origins
@@ -77,7 +75,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     otel.span_exporter(os.environ)
     for name in ("access_log", "audit_log"):
         # Each process opens its own. Opening it here reports a file that cannot be opened at once.
-        opened = open_log(getattr(settings, name), setting=f"FLL_{name.upper()}")
+        opened = logs.open_log(getattr(settings, name), setting=f"FLL_{name.upper()}")
         if opened is not None:
             opened.close()
     # Closed before gunicorn forks, because processes must not share connections and SQLite handles.
@@ -219,7 +217,7 @@ class HttpWorker(Worker):  # type: ignore[misc]
         # Not decided by the number of sockets: a host may have several, or gunicorn may have inherited them.
         if self.app.settings.metrics_host:
             self._serve_metrics(self.sockets[1].sock, observer)
-        WORKERS.add(1)
+        exporter.WORKERS.add(1)
         # Objects that exist now live as long as the process, so collections need not visit them.
         gc.collect()
         gc.freeze()

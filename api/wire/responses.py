@@ -66,12 +66,11 @@ def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None
     return response
 
 
-def add_limits(response: Response, truncated_by: Sequence[str]) -> Response:
+def add_limits(response: Response, truncated_by: Sequence[str]) -> None:
     """Add headers that name the limits that truncated an answer, for bodies without a member for them."""
     if truncated_by:
         response.headers["Truncated"] = "true"
         response.headers["Truncated-By"] = ", ".join(truncated_by)
-    return response
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:
