@@ -22,18 +22,15 @@ from fll_hbase.store.lineage_store import LineageStore
 
 from .direct_routes import DirectRoutes
 from .observability import exporter
-from .observability.audit import AuditLog, register_query_hook
-from .observability.log_file import open_log
-from .observability.observer import RequestObserver
-from .observability.readiness import Readiness
+from .observability.logs import open_log
+from .observability.observer import AuditLog, RequestObserver, register_query_hook
 from .observability.recent_activity import ActivityMiddleware, ActivityRing, RecentActivity
-from .openapi import answer_schemas, datahub_schemas, document_schemas, pipeline_schemas
-from .openapi.described_api import DescribedApi
+from .openapi import answer_schemas, datahub_schemas, document_schemas
+from .openapi.completion import DescribedApi
 from .routes import (
     activity,
     assistants,
     datahub,
-    documentation,
     health,
     openlineage,
     page,
@@ -44,27 +41,16 @@ from .routes import (
     retention_requests,
     tags,
 )
+from .routes.health import Readiness
 from .security.authentication import with_authentication, with_metrics_token
-from .security.hosts import register_host_check
+from .security.hosts import register_host_check, with_cross_origin
 from .security.limits import Turns, with_limits
-from .security.origins import with_cross_origin
 from .security.rights import Views
 from .wire import problems, responses
+from .wire.bodies import LargeBodies
 from .wire.budget import RequestBudget
-from .wire.environ import METRICS_PATH
-from .wire.large_bodies import LargeBodies
-from .wire.paths import (
-    ChecksumConverter,
-    FieldConverter,
-    NameConverter,
-    NamespaceConverter,
-    PolicyConverter,
-    RawPath,
-    RunConverter,
-    TagConverter,
-    UrnConverter,
-)
-from .wire.proxies import behind_proxies
+from .wire.environ import METRICS_PATH, behind_proxies
+from .wire.paths import CONVERTERS, RawPath
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -72,16 +58,6 @@ if TYPE_CHECKING:
 Layer: TypeAlias = "Callable[[WSGIApplication], WSGIApplication]"
 """A function that wraps an app in another one, or returns the app itself if its settings turn it off."""
 
-_CONVERTERS = {
-    "namespace": NamespaceConverter,
-    "name": NameConverter,
-    "field": FieldConverter,
-    "run": RunConverter,
-    "checksum": ChecksumConverter,
-    "tag": TagConverter,
-    "policy": PolicyConverter,
-    "urn": UrnConverter,
-}
 _BLUEPRINTS = (
     *recording.BLUEPRINTS,
     openlineage.blueprint,
@@ -102,7 +78,7 @@ _COMPONENTS: tuple[type[msgspec.Struct], ...] = (
     *document_schemas.COMPONENTS,
     *answer_schemas.COMPONENTS,
     *datahub_schemas.COMPONENTS,
-    *pipeline_schemas.COMPONENTS,
+    *document_schemas.PIPELINE_COMPONENTS,
     Batch,
     ImpactRequest,
     TagBody,
@@ -122,7 +98,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app = Flask(__name__, static_folder=None)
     # `//` is an empty name, which is a 400; werkzeug would redirect to a path without that segment.
     app.url_map.merge_slashes = False
-    app.url_map.converters |= _CONVERTERS
+    app.url_map.converters |= CONVERTERS
     app.config.update(
         API_TITLE="Field lineage",
         API_VERSION=VERSION,
@@ -130,6 +106,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
     views = Views(store, name_rules.parse_rules(settings.name_rules, settings.namespace_rules))
+    audit = open_log(settings.audit_log, setting="FLL_AUDIT_LOG")
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),
@@ -137,21 +114,21 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-turns": Turns(),
         "fll-datahub-counts": AspectCounters(),
         "fll-activity": RecentActivity(ActivityRing(exporter.process_directory())),
-        "fll-observer": _create_observer(store, settings),
+        "fll-observer": RequestObserver(
+            access=open_log(settings.access_log, setting="FLL_ACCESS_LOG"),
+            audit=AuditLog(audit, store.tags) if audit else None,
+        ),
     }
     exporter.connect()
     responses.register_response_hooks(app)
-    if settings.audit_log:
+    if audit:
         register_query_hook(app)
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
-    app.register_blueprint(documentation.blueprint)
-    app.register_blueprint(page.blueprint)
-    app.register_blueprint(assistants.blueprint)
-    wsgi: WSGIApplication = app.wsgi_app
+    for blueprint in (page.blueprint, assistants.blueprint):
+        app.register_blueprint(blueprint)
     for layer in reversed(_layers(app, store, views)):
-        wsgi = layer(wsgi)
-    app.wsgi_app = wsgi  # type: ignore[assignment, method-assign]
+        app.wsgi_app = layer(app.wsgi_app)  # type: ignore[assignment, method-assign]
     return app
 
 
@@ -188,18 +165,10 @@ def _layers(app: Flask, store: LineageStore, views: Views) -> Sequence[Layer]:
     )
 
 
-def _create_observer(store: LineageStore, settings: Settings) -> RequestObserver:
-    audit = open_log(settings.audit_log, setting="FLL_AUDIT_LOG")
-    return RequestObserver(
-        access=open_log(settings.access_log, setting="FLL_ACCESS_LOG"),
-        audit=AuditLog(audit, store.tags) if audit else None,
-    )
-
-
 def _create_api(app: Flask) -> DescribedApi:
     """Register the converters of path parameters and all blueprints on the app; return its described API."""
     api = DescribedApi(app, components=_COMPONENTS)
-    for converter in _CONVERTERS.values():
+    for converter in CONVERTERS.values():
         # The default argument binds this converter, while a closure would see the last one.
         api.register_converter(converter, lambda _, converter=converter: converter.schema())
     for blueprint in _BLUEPRINTS:

@@ -19,7 +19,7 @@ __all__ = ["main"]
     epilog="""\b
 Example:
   fll serve --store sqlite:///data/lineage.db --port 8080 --workers 4
-""",
+"""
 )
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @click.option("--host", help="Address to listen on (default: FLL_HOST, else 127.0.0.1).")
@@ -36,12 +36,7 @@ Example:
     " (default: FLL_ALLOW_UNAUTHENTICATED).",
 )
 def serve(
-    *,
-    store: str | None,
-    host: str | None,
-    port: int | None,
-    workers: int | None,
-    allow_unauthenticated: bool,
+    *, store: str | None, host: str | None, port: int | None, workers: int | None, allow_unauthenticated: bool
 ) -> None:
     """Serve the REST API, with its documentation at /docs, until interrupted."""
     # Imported on demand: Flask and gunicorn are an extra, and would slow the start of every other command.

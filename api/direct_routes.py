@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Response
 
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.model.access import Role
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.parameters import Kind, Parameter
@@ -25,7 +24,7 @@ from fll_hbase.runtime import clock
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import LineageError
 
-from .observability.audit import note_query
+from .observability.observer import note_query
 from .routes import openlineage, recording
 from .routes.queries import respond
 from .security.hosts import allowed_hosts

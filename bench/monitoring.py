@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from api.observability import exporter
-from api.observability.log_file import LogFile
+from api.observability.logs import LogFile
 from api.observability.observer import AnsweredRequest, RequestObserver
 from api.wire.environ import ROUTE
 from bench.report import print_figure

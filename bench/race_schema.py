@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fll_hbase.model import field_relations
-from fll_hbase.model.dataset_fields import operations_into
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
-from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.derivation_parts import field_digest
+from fll_hbase.model.field_relations import operations_into
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, Operation, Read, inputs_of, outputs_of
 from fll_hbase.model.runs import ProgramRun, RecordedRun

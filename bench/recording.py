@@ -13,8 +13,7 @@ from bench.documents import FIRST_DAY_MS, NAMESPACE
 from bench.report import print_figure
 from bench.server import Server, call, connect
 from fll_hbase.ingest.ingest import ingest
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.store.lineage_store import LineageStore
 

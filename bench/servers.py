@@ -26,8 +26,8 @@ from waitress.parser import HTTPRequestParser
 from waitress.task import WSGITask
 
 from api.http.event_server import HttpServer
-from api.http.gunicorn_worker import SWITCH_SECONDS
 from api.observability.observer import RequestObserver
+from api.server import SWITCH_SECONDS
 from bench.report import print_figure
 from bench.server import call, connect
 from fll_hbase.runtime.config import Settings

@@ -1,8 +1,12 @@
-"""Identification of clients before their requests begin, so that they can share the threads."""
+"""Clients, identified before their requests begin, so that they can share the threads.
+
+Who is present, and whose requests take the processor for long, decides who waits.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 
 from cachetools import LRUCache
@@ -14,7 +18,16 @@ from ..wire.environ import network
 from .tasks import RequestParser
 
 KNOWN_MAX = 10_000
-"""Tokens whose principals are remembered at a time."""
+"""Tokens, and clients with long requests, that are remembered at a time."""
+
+PRESENT_SECONDS = 10.0
+"""How long a client counts as present after a request."""
+
+LONG_SECONDS = 0.025
+"""Processor time above which a request counts as long. A small document or query takes a tenth of it."""
+
+FADE_SECONDS = 10.0
+"""Seconds after which the noted time of long requests has decayed to 1/e."""
 
 
 class Clients:
@@ -53,3 +66,43 @@ class Clients:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
+
+
+class Presence:
+    """When the two latest clients sent their last requests: enough to decide whether one of them is alone."""
+
+    def __init__(self) -> None:
+        self._latest: Client | None = None
+        self._latest_at = self._earlier_at = -math.inf
+
+    def note(self, client: Client, now: float) -> None:
+        """Note a request at `now` (monotonic seconds)."""
+        if client != self._latest:
+            self._latest, self._earlier_at = client, self._latest_at
+        self._latest_at = now
+
+    def is_alone(self, client: Client, now: float) -> bool:
+        """Return whether no other client sent a request within PRESENT_SECONDS."""
+        other_at = self._earlier_at if client == self._latest else self._latest_at
+        return now - other_at > PRESENT_SECONDS
+
+
+class LongRequests:
+    """Decaying processor time beyond LONG_SECONDS that each client's requests took in one lane."""
+
+    def __init__(self) -> None:
+        self._clients: LRUCache[Client, tuple[float, float]] = LRUCache(KNOWN_MAX)
+
+    def note(self, client: Client, seconds: float, now: float) -> None:
+        """Note that a request has ended that took `seconds` of processor time."""
+        if seconds > LONG_SECONDS or client not in self._clients:
+            self._clients[client] = self._faded(client, now) + max(seconds - LONG_SECONDS, 0.0), now
+
+    def has_long(self, client: Client, now: float) -> bool:
+        """Return whether the noted time of a client exceeds LONG_SECONDS, or the client is unknown."""
+        return client not in self._clients or self._faded(client, now) > LONG_SECONDS
+
+    def _faded(self, client: Client, now: float) -> float:
+        """Return the noted time of a client, decayed until `now`, or 0 for an unknown client."""
+        seconds, noted_at = self._clients.get(client, (0.0, now))
+        return seconds * math.exp((noted_at - now) / FADE_SECONDS)

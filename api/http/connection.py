@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
+from http import HTTPStatus
 from typing import Any
 
 from waitress.buffers import OverflowableBuffer
@@ -12,23 +13,13 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task
 
 from fll_hbase.runtime import tracing
+from fll_hbase.runtime.errors import FieldError, Overloaded, TooManyRequests, UnreadableDocument
 
 from ..observability.logs import request_id
 from ..observability.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
-from ..wire import responses
+from ..wire import problems, responses
 from ..wire.environ import PRINCIPAL
-from .tasks import (
-    ProblemTask,
-    Refusal,
-    RequestParser,
-    RequestTask,
-    cut_off,
-    internal_error,
-    no_room,
-    overloaded,
-    timed_out,
-    too_many_ahead,
-)
+from .tasks import ProblemTask, Refusal, RequestParser, RequestTask, refusal_of
 
 FIRST_BYTES, READ_BYTES = 2**14, 2**16
 """Bytes read at a time: at first, which is enough for most requests, and for large requests."""
@@ -182,7 +173,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def refuse(self, detail: str) -> None:
         """Make the answer to the first request, whose processing has not begun, a 503 with this detail."""
-        self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)
+        seconds = self.server.retry_after_seconds
+        self.requests[0].error = refusal_of(Overloaded(detail), closes=False, retry_after_seconds=seconds)
 
     def service(self) -> None:
         """Answer the first request under its request id and trace, and note it in logs and metrics."""
@@ -284,12 +276,16 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             # Not after flushing: the socket of a client that reads nothing never becomes writable.
             self.handle_close()
         elif self.request is not None and _is_late(self.request, now):
-            self._refuse_unfinished(timed_out())
+            detail = "the request did not arrive in time; send it faster, or in parts"
+            problem = problems.status_problem(HTTPStatus.REQUEST_TIMEOUT, detail)
+            self._refuse_unfinished(Refusal(problem, closes=True))
 
     def refuse_unfinished(self) -> None:
         """Refuse the request that is arriving, because there is no room for all requests."""
         if self.request is not None:
-            self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
+            error = Overloaded("too many large requests arrive at once; try again later")
+            seconds = self.server.retry_after_seconds
+            self._refuse_unfinished(refusal_of(error, retry_after_seconds=seconds))
 
     def unfinished_seconds(self, now: float) -> float:
         """Return for how many seconds a request has been arriving at `now` (monotonic), or 0 if none is."""
@@ -316,7 +312,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Handle the end of input: refuse a truncated body, or close after the last answer."""
         self.input_ended = True
         if self.request is not None and self.request.headers_finished and not self.requests:
-            self._refuse_unfinished(cut_off())
+            error = UnreadableDocument([FieldError("", "the body broke off before its end")])
+            self._refuse_unfinished(refusal_of(error))
         elif not self.requests:
             self.close_when_flushed = True
         else:
@@ -346,8 +343,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             if dropped:
                 del self.requests[REQUESTS_MAX:]
                 # The last request is refused, since the first one may have begun.
+                error = TooManyRequests(f"{REQUESTS_MAX} requests of this connection wait; send fewer ahead")
                 seconds = self.server.retry_after_seconds
-                self.requests[-1].error = too_many_ahead(REQUESTS_MAX, retry_after_seconds=seconds)
+                self.requests[-1].error = refusal_of(error, retry_after_seconds=seconds)
         for request in dropped:
             request.close()
 
@@ -371,7 +369,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         task.close_on_finish = True
         if task.wrote_header:
             return task
-        task.request.error = internal_error()
+        task.request.error = Refusal(problems.internal_problem(request_id.get()), closes=True)
         failed = self.error_task_class(self, task.request)
         failed.service()
         return failed

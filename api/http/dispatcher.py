@@ -19,7 +19,8 @@ from itertools import count
 from queue import SimpleQueue
 from typing import Protocol
 
-from .client_work import Client, LongRequests, Presence
+from ..security.limits import Client
+from .clients import LongRequests, Presence
 
 WAITING_MAX = 1_000
 """Requests of one lane that wait for a thread."""
@@ -87,10 +88,8 @@ class Lane:
     def end(self, number: int, now: float, *, seconds_max: float) -> None:
         """Note that a request ended and add its time, at most `seconds_max`, to the average."""
         client, began = self.running.pop(number)
-        self.running_of[client] -= 1
-        if not self.running_of[client]:
-            # Only clients with running requests are kept, so the counter does not grow.
-            del self.running_of[client]
+        # Removes a client without running requests, so the counter does not grow.
+        self.running_of -= Counter([client])
         self.note(now - began, seconds_max=seconds_max)
 
     def note(self, seconds: float, *, seconds_max: float) -> None:
@@ -200,12 +199,6 @@ class Dispatcher:
         """Return whether a client is alone: no other client has running, waiting or very recent requests."""
         with self._lock:
             return self._is_alone(client, time.monotonic())
-
-    @property
-    def is_idle(self) -> bool:
-        """Return whether no request runs or waits."""
-        with self._lock:
-            return not any(lane.running or lane.waiting for lane in self._lanes)
 
     def _remove_late(self, now: float) -> list[Job]:
         return [job for lane in self._lanes for job in lane.remove_late(now)]

@@ -1,15 +1,19 @@
-"""The server of one process: accepts connections, hands complete requests to threads, stops gracefully."""
+"""The server of one process: accepts connections, hands complete requests to threads, stops gracefully.
+
+It counts open connections by address and by process, and closes the one that has been silent longest.
+"""
 
 from __future__ import annotations
 
 import errno
 import logging
+import mmap
 import resource
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +21,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
 from fll_hbase.runtime.config import Settings
+from fll_hbase.runtime.errors import Overloaded, TooManyRequests
 
 from ..observability.observer import RequestObserver
 from ..wire.budget import request_seconds
@@ -25,12 +30,17 @@ from .clients import Clients
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .event_loop import EventLoop
-from .open_connections import Addresses, SilentFirst, WorkerLoads
-from .tasks import Refusal, overloaded, raw_answer, too_many
+from .tasks import Refusal, raw_answer, refusal_of
 from .tls import TlsSocket, tls_context
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
+
+BUSY_SHARE = 8
+"""One in this many connections may be closed while busy before the connections are sorted again."""
+
+SLOTS = 128
+"""Worker processes whose connections are counted separately."""
 
 IMMEDIATE_PATHS = ("/healthz", "/readyz")
 """Paths that a thread of their own answers, which never waits for the store."""
@@ -66,17 +76,103 @@ EXHAUSTED_SECONDS = 0.1
 GRACEFUL_SECONDS, IDLE_GRACE_SECONDS = 25.0, 1.0
 """How long a stopping process finishes requests, and waits for new ones on connections that are open."""
 
-
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _BodyLimits:
-    """waitress's options with the largest body of a document and of a batch."""
+class SilentFirst:
+    """Connections; `take` returns the one that has been silent longest, idle ones first.
 
-    document: Adjustments
-    batch: Adjustments
+    `take` sorts them again once all sorted ones have been taken or have changed. On average its time does not
+    depend on their number, unless every connection sends something between two calls.
+    """
+
+    def __init__(self, connections: Collection[Connection]) -> None:
+        """Take a view of the connections that are open, which the caller changes."""
+        self._connections = connections
+        self._sorted: list[tuple[tuple[bool, float], Connection]] = []
+
+    def take(self) -> Connection | None:
+        """Return the open connection without a complete request that has been silent longest, if any.
+
+        Connections that receive an answer or send a request come after those that were idle when last sorted.
+        """
+        first = self._take_sorted()
+        if first is None:
+            candidates = [
+                (_order(connection), connection)
+                for connection in self._connections
+                if not connection.requests
+            ]
+            ordered = sorted(candidates, key=itemgetter(0))
+            idle_count = sum(not is_busy for (is_busy, _), _ in ordered)
+            # Only a share of the busy ones is kept: connections opened later are preferred, after the next
+            # sort.
+            self._sorted = ordered[: max(idle_count, len(ordered) // BUSY_SHARE + 1)][::-1]
+            first = self._take_sorted()
+        return first
+
+    def _take_sorted(self) -> Connection | None:
+        """Return the first connection of the last sort that has not changed since, or None."""
+        while self._sorted:
+            order, connection = self._sorted.pop()
+            if connection.connected and not connection.requests and _order(connection) == order:
+                return connection
+        return None
+
+
+def _order(connection: Connection) -> tuple[bool, float]:
+    """Return whether an answer or a request is on its way, and when bytes last came or went (monotonic)."""
+    return connection.total_outbufs_len > 0 or connection.request is not None, connection.active_at
+
+
+class Addresses:
+    """The open connections of each client address."""
+
+    def __init__(self) -> None:
+        self._connections: dict[str, set[Connection]] = {}
+        self._silent: dict[str, SilentFirst] = {}
+
+    def add(self, address: str, connection: Connection) -> None:
+        """Note an open connection of an address."""
+        self._connections.setdefault(address, set()).add(connection)
+
+    def remove(self, address: str, connection: Connection) -> None:
+        """Note that a connection of an address is closed. A second call has no effect."""
+        connections = self._connections.get(address, set())
+        connections.discard(connection)
+        if not connections:
+            self._connections.pop(address, None)
+            self._silent.pop(address, None)
+
+    def count(self, address: str) -> int:
+        """Return how many open connections an address has."""
+        return len(self._connections.get(address, ()))
+
+    def silent(self, address: str) -> SilentFirst:
+        """Return the connections of an address by their silence. Raises KeyError if it has none."""
+        return self._silent.setdefault(address, SilentFirst(self._connections[address]))
+
+
+class WorkerLoads:
+    """How many connections each worker process has, in memory that those forked later share."""
+
+    def __init__(self) -> None:
+        self._loads = memoryview(mmap.mmap(-1, 8 * SLOTS)).cast("q")
+
+    def note(self, slot: int, connections: int) -> None:
+        """Note the connections of the worker in a slot."""
+        # 0 marks a slot without a worker.
+        self._loads[slot % SLOTS] = connections + 1
+
+    def remove(self, slot: int) -> None:
+        """Note that the worker in a slot has ended or has stopped accepting."""
+        self._loads[slot % SLOTS] = 0
+
+    def share(self, slot: int, connections: int) -> int | None:
+        """Return how many a worker may accept until another one has fewer, or None if it is the only one."""
+        others = [load - 1 for other, load in enumerate(self._loads) if load and other != slot % SLOTS]
+        return max(min(others) + 1 - connections, 0) if others else None
 
 
 class HttpServer(TcpWSGIServer):  # type: ignore[misc]
@@ -188,10 +284,6 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             return accepted
         return TlsSocket(self._tls, accepted[0]), accepted[1]
 
-    def refresh(self, connection: Connection) -> None:
-        """Note, in the event loop, that a connection changed."""
-        self._loop.refresh(connection)
-
     def wake(self, connection: Connection) -> None:
         """Note, in any thread, that a connection has something to send or is to be closed."""
         self._loop.refresh(connection)
@@ -252,10 +344,13 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         seconds = self.retry_after_seconds
         most = self._address_max
         if most and self._addresses.count(address) >= most:
-            refusal = too_many(most, retry_after_seconds=seconds)
+            detail = f"{most} connections of this address wait for answers"
+            crowded = TooManyRequests(f"{detail} (FLL_ADDRESS_CONNECTIONS_MAX); use fewer")
+            refusal = refusal_of(crowded, retry_after_seconds=seconds)
             return self._close_first(self._addresses.silent(address), refusal)
         if len(self.active_channels) >= self._connections_max:
-            refusal = overloaded("all connections of this server are in use", retry_after_seconds=seconds)
+            error = Overloaded("all connections of this server are in use")
+            refusal = refusal_of(error, closes=False, retry_after_seconds=seconds)
             return self._close_first(self._silent, refusal)
         return None
 
@@ -327,20 +422,16 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         began = time.monotonic()
         while time.monotonic() - began < GRACEFUL_SECONDS and self.active_channels:
             if time.monotonic() - began > IDLE_GRACE_SECONDS:
-                _close_all(open_one for open_one in list(self.active_channels.values()) if open_one.is_idle)
+                for connection in [item for item in self.active_channels.values() if item.is_idle]:
+                    connection.handle_close()
             self._poll()
-        _close_all(list(self.active_channels.values()))
+        for connection in list(self.active_channels.values()):
+            connection.handle_close()
         self._loop.close()
 
 
-def _close_all(connections: Iterable[Connection]) -> None:
-    """Close connections at once, whether they are idle or not."""
-    for connection in connections:
-        connection.handle_close()
-
-
 def _adjustments(settings: Settings) -> Adjustments:
-    """Return waitress's options for the body of a document; `body_limits` also has those of a batch."""
+    """Return waitress's options for the body of a document; `body_limits` has these and those of a batch."""
     document, batch = (
         Adjustments(
             **_OPTIONS,
@@ -351,7 +442,7 @@ def _adjustments(settings: Settings) -> Adjustments:
         )
         for bytes_max in (settings.document_bytes_max, settings.batch_bytes_max)
     )
-    document.body_limits = batch.body_limits = _BodyLimits(document, batch)
+    document.body_limits = batch.body_limits = document, batch
     return document
 
 

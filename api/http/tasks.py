@@ -12,14 +12,7 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge, RequestHeaderFieldsTooLarge
 
-from fll_hbase.runtime.errors import (
-    FieldError,
-    LineageError,
-    Overloaded,
-    TooLarge,
-    TooManyRequests,
-    UnreadableDocument,
-)
+from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 
 from ..observability.logs import request_id
@@ -55,31 +48,11 @@ class Refusal(Error):  # type: ignore[misc]
         self.headers = [("Retry-After", str(retry_after_seconds))] if retry_after_seconds is not None else []
 
 
-def overloaded(detail: str, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 503, to a request whose processing did not begin; the connection stays open."""
-    body = problems.problem_body(Overloaded(detail))
-    return Refusal(body, closes=False, retry_after_seconds=retry_after_seconds)
-
-
-def no_room(*, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 503, to an arriving request that is dropped to free room for others."""
-    body = problems.problem_body(Overloaded("too many large requests arrive at once; try again later"))
-    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
-
-
-def too_many(most: int, *, retry_after_seconds: int) -> Refusal:
-    """Return the answer, a 429, to a new connection of an address that has `most` busy ones already."""
-    detail = f"{most} connections of this address wait for answers (FLL_ADDRESS_CONNECTIONS_MAX); use fewer"
-    body = problems.problem_body(TooManyRequests(detail))
-    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
-
-
-def too_many_ahead(most: int, *, retry_after_seconds: int) -> Refusal:
-    """Return the 429 for the last of `most` waiting requests of a connection that sent more."""
-    body = problems.problem_body(
-        TooManyRequests(f"{most} requests of this connection wait; send fewer ahead")
-    )
-    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
+def refusal_of(
+    error: LineageError, *, closes: bool = True, retry_after_seconds: int | None = None
+) -> Refusal:
+    """Return an error as the answer to a request that the app does not get."""
+    return Refusal(problems.problem_body(error), closes=closes, retry_after_seconds=retry_after_seconds)
 
 
 def raw_answer(refusal: Refusal) -> bytes:
@@ -93,17 +66,6 @@ def raw_answer(refusal: Refusal) -> bytes:
     ]
     lines = [f"HTTP/1.1 {refusal.code} {refusal.reason}", *(f"{name}: {value}" for name, value in headers)]
     return "\r\n".join([*lines, "", ""]).encode() + body
-
-
-def cut_off() -> Refusal:
-    """Return the answer, a 400, to a request whose client closed the connection before the body ended."""
-    return _closing(UnreadableDocument([FieldError("", "the body broke off before its end")]))
-
-
-def timed_out() -> Refusal:
-    """Return the answer, a 408, to a request that did not arrive in time; the connection closes after it."""
-    detail = "the request did not arrive in time; send it faster, or in parts"
-    return Refusal(problems.status_problem(HTTPStatus.REQUEST_TIMEOUT, detail), closes=True)
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]
@@ -192,8 +154,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             raise ParsingError("Transfer-Encoding needs HTTP/1.1 and no Content-Length")
         if _CONTROL.search(self.request_uri):
             raise ParsingError("the path contains a control character; percent-encode it")
-        limits = self.adj.body_limits
-        self.adj = limits.batch if self.path.endswith(_BATCH_SUFFIX) else limits.document
+        document, batch = self.adj.body_limits
+        self.adj = batch if self.path.endswith(_BATCH_SUFFIX) else document
 
 
 class ProblemTask(ErrorTask):  # type: ignore[misc]
@@ -222,20 +184,10 @@ def _refusal(request: RequestParser) -> Refusal:
     """Return an error of waitress's parser as the refusal to answer with; the connection closes after it."""
     error = request.error
     if isinstance(error, RequestEntityTooLarge):
-        return _closing(TooLarge("the body is larger than a body of this route may be; split it"))
+        return refusal_of(TooLarge("the body is larger than a body of this route may be; split it"))
     if isinstance(error, BadRequest) and request.body_rcv is not None:
-        return _closing(UnreadableDocument([FieldError("", error.body)]))
+        return refusal_of(UnreadableDocument([FieldError("", error.body)]))
     return Refusal(problems.status_problem(HTTPStatus(error.code), error.body), closes=True)
-
-
-def _closing(error: LineageError) -> Refusal:
-    """Return an error as a refusal after which the connection closes."""
-    return Refusal(problems.problem_body(error), closes=True)
-
-
-def internal_error() -> Refusal:
-    """Return the answer, a 500, to a request that the app failed to answer; the log has the cause."""
-    return Refusal(problems.internal_problem(request_id.get()), closes=True)
 
 
 class RequestTask(WSGITask):  # type: ignore[misc]

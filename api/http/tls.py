@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
@@ -60,19 +61,13 @@ class TlsSocket:
         `size` must be at least 16 KiB, the size of a record: epoll does not see bytes left in OpenSSL's
         buffer.
         """
-        with self._lock:
-            try:
-                return self._socket.recv(size)
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
-                raise _would_block() from error
+        with self._call():
+            return self._socket.recv(size)
 
     def send(self, data: bytes) -> int:
         """Send some of the bytes; return how many. Raises BlockingIOError if none can be sent now."""
-        with self._lock:
-            try:
-                return self._socket.send(data)
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
-                raise _would_block() from error
+        with self._call():
+            return self._socket.send(data)
 
     def shutdown(self, direction: int) -> None:
         """Signal the client that nothing more is sent. Raises OSError."""
@@ -92,8 +87,12 @@ class TlsSocket:
         """Return a member of the socket that needs no TLS, such as `fileno` or `setsockopt`."""
         return getattr(self._socket, name)
 
-
-def _would_block() -> BlockingIOError:
-    """Return the error that tells an event loop to wait, with the number EWOULDBLOCK."""
-    # With its number, because waitress compares the number, not the class.
-    return BlockingIOError(errno.EWOULDBLOCK, "the client is not ready")
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        """Return a context for one call of OpenSSL, which raises BlockingIOError instead of waiting."""
+        with self._lock:
+            try:
+                yield
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+                # With its number, because waitress compares the number, not the class.
+                raise BlockingIOError(errno.EWOULDBLOCK, "the client is not ready") from error

@@ -76,8 +76,9 @@ def _remove_abandoned(parent: Path) -> None:
             if directory.lstat().st_uid != os.getuid():
                 continue
             with (directory / _OWNER).open() as lock:
-                if _try_lock(lock.fileno(), fcntl.LOCK_EX):
-                    shutil.rmtree(directory)
+                # Raises BlockingIOError, an OSError, while a process of that server runs.
+                fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(directory)
 
 
 @cache
@@ -155,45 +156,29 @@ def _has_values(path: Path) -> bool:
     return False
 
 
-def _try_lock(descriptor: int, kind: int) -> bool:
-    """Lock an open file without waiting; return false if another process holds the lock."""
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _recorder(metric: metrics.Metric, registry: CollectorRegistry) -> metrics.Record:
     """Register a metric; return a function that records a value of it under label values."""
-    add = _adder(metric, registry)
-    # prometheus_client's own lookup by labels would take as long as all the rest.
-    by_labels: dict[tuple[str, ...], Callable[[float], None]] = {}
-
-    def record(value: float, labels: tuple[str, ...]) -> None:
-        child = by_labels.get(labels)
-        if child is None:
-            child = by_labels[labels] = add(labels)
-        child(value)
-
-    return record
-
-
-def _adder(
-    metric: metrics.Metric, registry: CollectorRegistry
-) -> Callable[[tuple[str, ...]], Callable[[float], None]]:
-    """Register a metric; return a function from label values to a function that adds or observes a number."""
     import prometheus_client
 
     options: dict[str, Any] = {"registry": registry}
+    add = "inc"
     if isinstance(metric, metrics.Histogram):
         exported: Any = prometheus_client.Histogram
         options["buckets"] = metric.buckets
+        add = "observe"
     elif isinstance(metric, metrics.Gauge):
         exported = prometheus_client.Gauge
         options["multiprocess_mode"] = "livesum"
     else:
         exported = prometheus_client.Counter
     series = exported(metric.name, metric.description, metric.labels, **options)
-    add = "observe" if isinstance(metric, metrics.Histogram) else "inc"
-    return lambda labels: getattr(series.labels(*labels) if labels else series, add)
+    # prometheus_client's own lookup by labels would take as long as all the rest.
+    by_labels: dict[tuple[str, ...], Callable[[float], None]] = {}
+
+    def record(value: float, labels: tuple[str, ...]) -> None:
+        child = by_labels.get(labels)
+        if child is None:
+            child = by_labels[labels] = getattr(series.labels(*labels) if labels else series, add)
+        child(value)
+
+    return record

@@ -118,11 +118,7 @@ class _OtelRequestSpan:
 
         self._span.update_name(f"{method} {route}")
         self._span.set_attributes(
-            {
-                "http.request.method": method,
-                "http.route": route,
-                "http.response.status_code": int(status),
-            }
+            {"http.request.method": method, "http.route": route, "http.response.status_code": int(status)}
         )
         if int(status) >= HTTPStatus.INTERNAL_SERVER_ERROR:
             self._span.set_status(StatusCode.ERROR)

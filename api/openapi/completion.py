@@ -1,4 +1,4 @@
-"""Completion of the OpenAPI document: parts common to all routes are added to the declarations of each.
+"""The OpenAPI document, which is built on demand: parts common to all routes are added to those of each.
 
 Operation ids, examples, headers of answers, descriptions of common parameters, an introduction, and the order
 of the groups, questions before recording.
@@ -6,11 +6,21 @@ of the groups, questions before recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any
+
+import flask_smorest
+from flask import Flask
+from msgspec import Struct
 
 from fll_hbase.runtime.json_types import Json
 
+from ..wire import problems
 from . import examples
+from .answer_schemas import Problem
+from .query_schemas import body_schema, schema_name
 
 INTRODUCTION = """\
 Field-level lineage: who made each field, from what, by which operations and in which runs, in exactly the
@@ -144,28 +154,20 @@ def complete(document: Json) -> Json:
     document["components"]["securitySchemes"] = {"token": _TOKEN}
     # A token is optional, since not every server requires one.
     document["security"] = [{}, {"token": []}]
-    document["tags"] = sorted(document["tags"], key=_tag_rank)
+    # sorted() is stable, so the other groups keep their order.
+    ranks = {name: rank for rank, name in enumerate(TAGS_FIRST)}
+    document["tags"] = sorted(document["tags"], key=lambda tag: ranks.get(tag["name"], len(ranks)))
     for path, item in document["paths"].items():
         for parameter in item.get("parameters", ()):
             _describe(parameter, _PATH_PARAMETERS)
-        for route, operation in _operations(path, item):
+        for method, operation in item.items():
+            if method == "parameters":
+                continue
+            route = f"{method} {path}"
             operation["operationId"] = OPERATION_IDS.get(route) or _derived_id(route)
             _add_examples(route, operation, item.get("parameters", []))
             _add_headers(operation)
     return document
-
-
-def _operations(path: str, item: Json) -> Iterator[tuple[str, Json]]:
-    """Yield each operation of a path with its route, such as `get /v3/search`."""
-    for method, operation in item.items():
-        if method != "parameters":
-            yield f"{method} {path}", operation
-
-
-def _tag_rank(tag: Json) -> int:
-    """Return the place of a group in TAGS_FIRST; groups that are not listed come last."""
-    # sorted() is stable, so the other groups keep their order.
-    return TAGS_FIRST.index(tag["name"]) if tag["name"] in TAGS_FIRST else len(TAGS_FIRST)
 
 
 def _derived_id(route: str) -> str:
@@ -237,3 +239,53 @@ def _header_names(operation: Json, response: Json) -> tuple[str, ...]:
     truncated = ("Truncated", "Truncated-By") if windowed or paged else ()
     report = ("Principal",) if "text/html" in response.get("content", ()) else ()
     return (*windowed, *base, *paged, *truncated, *report)
+
+
+class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
+    """The routes of an app, the error handlers of `problems`, and the OpenAPI document."""
+
+    ERROR_SCHEMA = body_schema(Problem)
+    # flask-smorest would add a default error to every route. Each route lists the problems it can have.
+    DEFAULT_ERROR_RESPONSE_NAME = None
+
+    def __init__(self, app: Flask, *, components: Iterable[type[Struct]]) -> None:
+        """Take the app, and as `components` the bodies that routes refer to by name."""
+        self._components = list(components)
+        self._undescribed: list[flask_smorest.Blueprint] = []
+        self._lock = threading.Lock()
+        super().__init__(app)
+
+    def register_blueprint(self, blueprint: flask_smorest.Blueprint) -> None:
+        """Register the routes of a blueprint on the app; `document` describes them later."""
+        self._app.extensions["flask-smorest"]["blp_name_to_api"][blueprint.name] = self
+        self._app.register_blueprint(blueprint)
+        self._undescribed.append(blueprint)
+
+    def _init_spec(self, **options: Any) -> None:
+        """Keep the options of the document; `document` does later what flask-smorest would do here."""
+        self._spec_options = options
+
+    def document(self) -> Json:
+        """Return the OpenAPI document of all registered routes. Threads may call it at once."""
+        # Building it when the app is created would make that several times as slow in every process.
+        with self._lock:
+            self._describe()
+            return complete(deepcopy(self.spec.to_dict()))
+
+    def _describe(self) -> None:
+        """Add the components and blueprints not yet described to the document. The caller holds the lock."""
+        if self.spec is None:
+            super()._init_spec(**self._spec_options)
+        # Before the routes: apispec names a schema that it first meets in a route after its class.
+        for body in self._components:
+            self.spec.components.schema(schema_name(body), schema=body_schema(body))
+        self._components.clear()
+        for blueprint in self._undescribed:
+            blueprint.register_views_in_doc(self, self._app, self.spec, name=blueprint.name, parameters=None)
+            self.spec.tag({"name": blueprint.name, "description": blueprint.description})
+        self._undescribed.clear()
+
+    def _register_error_handlers(self) -> None:
+        """Register the handlers of `problems` in place of flask-smorest's own."""
+        # flask-smorest's own handler covers HTTP errors alone, and its JSON is not a problem of RFC 9457.
+        problems.register_error_handlers(self._app)

@@ -112,13 +112,7 @@ _ROUTE_VALUES: dict[str, dict[str, Any]] = {
 
 def _run(program: str, run: str) -> Json:
     """Return the `run` of an example document, with this program and run id."""
-    return {
-        "application": "shop",
-        "type": "spark",
-        "program": program,
-        "run": run,
-        "startTime": START_MS,
-    }
+    return {"application": "shop", "type": "spark", "program": program, "run": run, "startTime": START_MS}
 
 
 def _document(run: str) -> Json:
@@ -230,10 +224,7 @@ _MANIFEST = {
     },
 }
 _STAGES = [
-    {
-        "name": "orders",
-        "plugin": {"name": "File", "type": "batchsource", "properties": {"schema": _SCHEMA}},
-    },
+    {"name": "orders", "plugin": {"name": "File", "type": "batchsource", "properties": {"schema": _SCHEMA}}},
     {
         "name": "mask",
         "plugin": {"type": "transform"},

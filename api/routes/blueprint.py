@@ -11,8 +11,7 @@ import flask_smorest
 from flask import current_app, g, request
 
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import DocumentFormat
+from fll_hbase.ingest.registry import DocumentFormat, DocumentReader
 from fll_hbase.model.access import Role
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.config import Settings
@@ -56,7 +55,6 @@ _PROBLEMS = {
     503: "The store does not answer; retry after the time given",
 }
 
-
 _PROBLEM = body_schema(Problem)()
 _STATUSES_OF_ALL = (401, 421, 429)
 
@@ -74,10 +72,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
             # Origin (api/security/hosts.py, api/security/authentication.py, api/security/limits.py).
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
-                    status,
-                    schema=_PROBLEM,
-                    content_type=MEDIA_TYPE,
-                    description=_PROBLEMS[status],
+                    status, schema=_PROBLEM, content_type=MEDIA_TYPE, description=_PROBLEMS[status]
                 )(view)
             return view
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Response
+from werkzeug.exceptions import NotFound as RouteNotFound
 
-from fll_hbase.ingest.error_budget import ErrorBudget
+from fll_hbase.ingest.document_batches import ErrorBudget
 from fll_hbase.ingest.ingest import preview
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import format_named, parse_event
@@ -51,7 +52,7 @@ _EVENT = {"type": "object", "description": "A run, job or dataset event of OpenL
 def wrong_path_hint(query: dict[str, Any]) -> Response:
     """Return a 404 that names the routes that record."""
     # A client with a wrong `endpoint` setting posts here, and a bare 404 would not explain the fault.
-    return problems.not_found_problem(HINT)
+    raise RouteNotFound(HINT)
 
 
 @blueprint.route(PATH, methods=["POST"])

@@ -17,7 +17,7 @@ from fll_hbase.queries.reports.report_document import Stamp
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.release import VERSION
 
-from ..observability.audit import note_query
+from ..observability.observer import note_query
 from ..openapi.query_schemas import answer_schema, parameter_schema, reference
 from ..wire import responses
 from ..wire.environ import PRINCIPAL
@@ -34,7 +34,6 @@ _HTML_POLICY = (
     " frame-ancestors 'none'"
 )
 """The policy of a page to print, which may load nothing except its own styles."""
-
 
 _ANSWERS: dict[type[Query[Any]], Callable[[Any], Answer[Any]]] = {}
 """Functions that answer a query instead of the store."""
@@ -71,10 +70,7 @@ def add_query(
             success=True,
         )(view)
     view = blueprint.response(
-        200,
-        answer_schema(query),
-        description=query.result,
-        example=msgspec.to_builtins(query.example),
+        200, answer_schema(query), description=query.result, example=msgspec.to_builtins(query.example)
     )(view)
     if issubclass(query, Posted):
         view = blueprint.requires(reference(query.request))(view)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Response, request
 
-from fll_hbase.ingest.error_budget import ErrorBudget
+from fll_hbase.ingest.document_batches import ErrorBudget
 from fll_hbase.ingest.ingest import find_conflicts, preview
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
@@ -35,14 +36,14 @@ from ..openapi.document_schemas import (
     Document,
     FirstDesignDocument,
     LineageDocument,
+    PipelineDocument,
     SqlDocument,
 )
-from ..openapi.pipeline_schemas import PipelineDocument
 from ..openapi.query_schemas import body_schema, reference
 from ..security.rights import require
 from ..wire import bodies, notes, problems, responses
-from ..wire.batch_answer import NDJSON, BatchAnswer
 from ..wire.query_params import RecordRunParams, now_ms
+from ..wire.responses import to_json
 from .blueprint import (
     Blueprint,
     client_left,
@@ -54,22 +55,67 @@ from .blueprint import (
     turn_of_batch,
 )
 
+SPOOLED_BYTES_MAX = 2**23
+"""Maximum bytes of an answer in memory. Larger answers move to a temporary file."""
+
+NDJSON = "application/x-ndjson"
+
 # Bounds memory: a body may have 512 MiB, and is decoded and recorded one batch at a time.
 BATCH_DOCUMENTS = 2_000
+
 _QUICK_BYTES = 2**16
 """Lines up to this size are read without checking the deadline, whatever they contain."""
+
 NATIVE = format_named("lineage")
 
 _NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
+
 DOCUMENT = responses.route_path(f"{_NAMESPACE_PATH}/{NATIVE.route}")
 """The path that records a native document, in the OpenAPI document."""
 
 _TEXT = {"type": "string"}
+
 _DRY_RUN = (
     "A run id that another program recorded is refused with 409, unless `replace=true`. "
     "With `dryRun=true` nothing is stored, and the answer shows the result of recording."
 )
+
 _NOT_COMPARED = FieldError("run.run", "not compared with recorded runs: the store does not answer")
+
+
+class BatchAnswer:
+    """Lines that are sent after the last one was written, at most `bytes_max` bytes and one more line."""
+
+    # Spooled, because a client may send the whole body before it reads, which would deadlock a stream.
+    def __init__(self, *, bytes_max: int) -> None:
+        self._file = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
+        self._bytes_max = bytes_max
+        self._size_bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the answer has reached its largest size."""
+        return self._size_bytes >= self._bytes_max
+
+    def write(self, line: Json) -> None:
+        """Add a line, even to a full answer."""
+        self._size_bytes += self._file.write(to_json(line) + b"\n")
+
+    def stopped(self, number: int) -> BatchStopped:
+        """Return the error in place of the answers from line `number` on."""
+        return BatchStopped(
+            f"the answer has {self._size_bytes} bytes (FLL_BATCH_BYTES_MAX): line {number} and all after it"
+            " have no answer; send them again in a smaller batch, which is safe"
+        )
+
+    def response(self) -> Response:
+        """Return the response with all lines."""
+        self._file.seek(0)
+        if self._size_bytes <= SPOOLED_BYTES_MAX:
+            # As bytes, so that `responses.finish` can compress the body; streams are not compressed.
+            return Response(self._file.read(), mimetype=NDJSON)
+        headers = {"Content-Length": str(self._size_bytes)}
+        return Response(self._file, mimetype=NDJSON, headers=headers, direct_passthrough=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +259,13 @@ def _with_conflicts(
     try:
         conflicts = find_conflicts(store(), documents, take_over=take_over)
     except (ConfigurationError, StoreUnavailable):
-        return [_with_warning(document, _NOT_COMPARED) for document in documents]
+        return [
+            document
+            if isinstance(document, LineageError)
+            else replace(document, warnings=(*document.warnings, _NOT_COMPARED))
+            for document in documents
+        ]
     return [conflict or document for conflict, document in zip(conflicts, documents, strict=True)]
-
-
-def _with_warning(
-    document: ParsedDocument | LineageError, warning: FieldError
-) -> ParsedDocument | LineageError:
-    """Return a copy of a document with one more warning, or an error as it is."""
-    if isinstance(document, LineageError):
-        return document
-    return replace(document, warnings=(*document.warnings, warning))
 
 
 def record(
@@ -274,11 +316,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
             schema={"anyOf": [reference(recorded), reference(dry_run)]},
             description="Repeated or replaced, or a dry run",
         ),
-        routes.response(
-            201,
-            body_schema(recorded),
-            description="Recorded, durably",
-        ),
+        routes.response(201, body_schema(recorded), description="Recorded, durably"),
         routes.requires(_request(shape)),
         routes.arguments(RecordRunParams(), location="query"),
         routes.route(f"{_NAMESPACE_PATH}/{document_format.route}", methods=["POST"]),

@@ -6,15 +6,7 @@ from typing import Any
 
 from flask import Response
 
-from fll_hbase.queries.tags import (
-    DatasetTags,
-    FieldTags,
-    Tag,
-    TagBody,
-    TaggedFields,
-    TagOfField,
-    Tags,
-)
+from fll_hbase.queries.tags import DatasetTags, FieldTags, Tag, TagBody, TaggedFields, TagOfField, Tags
 
 from ..openapi.query_schemas import body_schema, reference
 from ..wire.query_params import NoParams

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache
 
-from fll_hbase.model.access_tokens import PREFIX
+from fll_hbase.model.access import PREFIX, Principal, parse_token
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
@@ -32,11 +32,12 @@ from ..wire.environ import METRICS_PATH, PRINCIPAL, peer
 from ..wire.paths import raw_path
 from ..wire.problems import refuse
 from .buckets import TokenBuckets
-from .credentials.verifier import TokenVerifier, Verified, Verifier
 from .hosts import is_loopback
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_NO_DIGEST = "0" * 64
 
 NONE, TOKENS, JWT = "none", "tokens", "jwt"
 
@@ -49,12 +50,56 @@ CACHE_SECONDS, CHECK_SECONDS_MAX = 5.0, 4.0
 CACHED_MAX = 10_000
 CREDENTIALS_CHARACTERS_MAX = 16_384
 METRICS_TOKEN_CHARACTERS_MIN = 32
+
 _CREDENTIALS = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
 
 ATTEMPTS_BURST, ATTEMPTS_PER_SECOND = 20, 1.0
 """Wrong credentials that one address may send at once, and per second on average."""
 
 _ADVICE = "send a bearer token (`Authorization: Bearer <token>`; clients of fll read it from FLL_TOKEN)"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A principal, and until when its credentials are valid: epoch milliseconds, or None for no end."""
+
+    principal: Principal
+    until_ms: int | None
+
+
+class Verifier(Protocol):
+    """Checks credentials of one kind. Threads may share it."""
+
+    def verify(self, credentials: str) -> Verified:
+        """Return the principal of credentials.
+
+        Raises Unauthenticated, whose text never quotes the credentials, if they are invalid. Raises
+        StoreUnavailable, after a limited time, if they cannot be checked.
+        """
+
+
+class TokenVerifier:
+    """Checks tokens against the store, with one read each."""
+
+    def __init__(self, access: AccessStore) -> None:
+        self._access = access
+
+    def verify(self, credentials: str) -> Verified:
+        """Return the principal of a token. Raises Unauthenticated, StoreUnavailable."""
+        try:
+            token = parse_token(credentials)
+        except ValueError as error:
+            raise Unauthenticated(f"the token {error}") from error
+        stored = self._access.token(token.id)
+        # Compare even if the token is unknown, so that the time of the answer does not reveal which ids
+        # exist.
+        is_equal = hmac.compare_digest(stored.sha256 if stored else _NO_DIGEST, token.digest())
+        if stored is None or not is_equal:
+            raise Unauthenticated("the token is unknown")
+        # Only the owner of the token gets this detail.
+        if not stored.is_valid(now_ms()):
+            raise Unauthenticated("the token was revoked" if stored.revoked_ms else "the token has expired")
+        return Verified(Principal(f"token:{stored.name}", stored.grants, id=token.id), stored.expires_ms)
 
 
 class _Unchecked(StoreUnavailable):
@@ -132,7 +177,10 @@ class Authentication:
             # A token that was valid before is always checked: guesses by others behind the same proxy must
             # not lock its owner out.
             if cached is None or cached.verified is None:
-                self._require_attempt(peer(environ))
+                seconds = self._attempts.seconds_until(peer(environ))
+                if seconds:
+                    detail = "too many wrong tokens come from this address; try again later"
+                    raise TooManyRequests(detail, retry_after_seconds=math.ceil(seconds))
             cached = self._check(verifier, credentials, cached)
             with self._lock:
                 self._results[digest] = cached
@@ -165,15 +213,6 @@ class Authentication:
         if earlier is not None and earlier.verified is not None and earlier.verified == verified:
             verified = earlier.verified
         return _Result(began_at, verified)
-
-    def _require_attempt(self, address: str) -> None:
-        """Raise TooManyRequests for an address that has sent too many wrong tokens."""
-        seconds = self._attempts.seconds_until(address)
-        if seconds:
-            raise TooManyRequests(
-                "too many wrong tokens come from this address; try again later",
-                retry_after_seconds=math.ceil(seconds),
-            )
 
 
 def is_open(environ: WSGIEnvironment) -> bool:
@@ -267,18 +306,12 @@ def with_metrics_token(app: WSGIApplication, settings: Settings) -> WSGIApplicat
 
 
 def with_authentication(app: WSGIApplication, access: AccessStore, settings: Settings) -> WSGIApplication:
-    """Return the app behind the authentication of FLL_AUTH, or the app itself for `none`.
-
-    Raises ConfigurationError.
-    """
+    """Return the app behind the authentication of FLL_AUTH; itself for `none`. Raises ConfigurationError."""
     verifiers = create_verifiers(access, settings)
     if not verifiers:
         return app
     return Authentication(
-        app,
-        verifiers,
-        retry_after_seconds=settings.retry_after_seconds,
-        metrics_token=settings.metrics_token,
+        app, verifiers, retry_after_seconds=settings.retry_after_seconds, metrics_token=settings.metrics_token
     )
 
 
@@ -288,8 +321,7 @@ def create_verifiers(access: AccessStore, settings: Settings) -> dict[str, Verif
     verifiers: dict[str, Verifier] = {TOKENS: TokenVerifier(access)} if TOKENS in kinds else {}
     if JWT in kinds:
         # Imported on demand: importing cryptography takes a tenth of a second in every process.
-        from .credentials.json_web_tokens import JwtVerifier
-        from .credentials.signing_keys import SigningKeys, key_set_fetcher
+        from .json_web_tokens import JwtVerifier, SigningKeys, key_set_fetcher
 
         fetch = key_set_fetcher(issuer=settings.jwt_issuer, jwks_url=settings.jwt_jwks_url)
         verifiers[JWT] = JwtVerifier(SigningKeys(fetch), access, settings)

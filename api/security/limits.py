@@ -16,8 +16,9 @@ from fll_hbase.model.access import Principal
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import TooManyRequests
 
+from ..wire.bodies import body_bytes
 from ..wire.budget import is_read
-from ..wire.environ import COUNT_BYTES, IS_ALONE, PRINCIPAL, body_bytes, peer
+from ..wire.environ import COUNT_BYTES, IS_ALONE, PRINCIPAL, peer
 from ..wire.problems import refuse
 from .authentication import is_open
 from .buckets import TokenBuckets
@@ -30,7 +31,6 @@ BURST_SECONDS = 10
 
 Client: TypeAlias = tuple[str, str]
 """A kind and a name, so that a principal is never confused with an address."""
-
 
 ALONE_MAX = 2
 """Parts of batches that a client records at a time while no other client is active."""
@@ -60,10 +60,8 @@ class Turns:
             yield
         finally:
             with self._changed:
-                self._running[client] -= 1
-                if not self._running[client]:
-                    # Only clients with running batches are kept, so the counter does not grow.
-                    del self._running[client]
+                # Removes a client without running batches, so the counter does not grow.
+                self._running -= Counter([client])
                 self._changed.notify_all()
 
 
@@ -118,10 +116,7 @@ class RequestLimits:
             _require(self._bytes.take(client, size), f"{self._settings.rate_bytes} bytes a minute")
 
     def _begin_query(self, environ: WSGIEnvironment, client: Client) -> Callable[[], None] | None:
-        """Count a query and return a function that ends it, or None for another kind of request.
-
-        Raises TooManyRequests.
-        """
+        """Count a query; return a function that ends it, None for other requests. Raises TooManyRequests."""
         most = self._settings.questions_max
         if not most or not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             return None
@@ -134,10 +129,8 @@ class RequestLimits:
     def _end_query(self, client: Client) -> None:
         """Count the end of a query of a client."""
         with self._lock:
-            self._running[client] -= 1
-            if not self._running[client]:
-                # Only clients with running queries are kept, so the counter does not grow.
-                del self._running[client]
+            # Removes a client without running queries, so the counter does not grow.
+            self._running -= Counter([client])
 
 
 def _require(seconds: float, rate: str) -> None:

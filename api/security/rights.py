@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import DocumentReader
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.runtime.errors import Forbidden
 from fll_hbase.sources.name_rules import NameRules
@@ -72,15 +72,11 @@ class Views:
         with self._lock:
             view = self._views.get(principal.grant_set)
         if view is None:
-            view = self._build(principal)
+            store = StoreView(self._base.store, principal)
+            view = View(store, self._reader(store, principal.grant_set))
             with self._lock:
                 self._views[principal.grant_set] = view
         return view
-
-    def _build(self, principal: Principal) -> View:
-        """Return a view for a principal's grants, with separate entries in the common caches."""
-        store = StoreView(self._base.store, principal)
-        return View(store, self._reader(store, principal.grant_set))
 
     def _reader(self, store: LineageStore, scope: frozenset[Grant] | None) -> DocumentReader:
         """Return a reader of documents that reuses operations parsed for the same grants."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fll_hbase.queries import impact, query_batch
 from fll_hbase.runtime import deadline
 
-from .environ import MCP_PATH
+from .environ import MCP_PATH, with_headers
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -67,13 +67,5 @@ class RequestBudget:
         with deadline.limited(seconds, began=environ.get(RECEIVED), **left):
             if preferred_seconds(prefer) is None:
                 return self._app(environ, start_response)
-            return self._app(environ, _with_preference_applied(start_response, seconds))
-
-
-def _with_preference_applied(start_response: StartResponse, seconds: float) -> StartResponse:
-    """Return a `start_response` that adds `Preference-Applied: wait=<seconds>` to the headers."""
-
-    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-        return start_response(status, [*headers, ("Preference-Applied", f"wait={seconds:g}")], *exc_info)
-
-    return start
+            applied = "Preference-Applied", f"wait={seconds:g}"
+            return self._app(environ, with_headers(start_response, applied))

@@ -1,13 +1,17 @@
-"""The WSGI environment of a request: our own members, and the address of its client."""
+"""The WSGI environment of a request: our own members, and the address of its client, also behind proxies."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 ROUTE = "fll.route"
 """The path of the route that answers, as in the OpenAPI document; absent if no route was reached."""
@@ -35,6 +39,11 @@ METRICS_PATH = "/metrics"
 
 _TEXT_MAX = 100
 
+PREFIX = "fll.prefix"
+"""The path that the proxies removed, in the WSGI environment, for links; absent if they removed none."""
+
+_PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+/?", re.ASCII)
+
 
 def peer(environ: WSGIEnvironment) -> str:
     """Return the client's address as limits count it (see `network`), or `unknown` without one."""
@@ -60,8 +69,36 @@ def network(text: str) -> str:
     return str(ip_network((address, 64), strict=False))
 
 
-def body_bytes(environ: WSGIEnvironment) -> int:
-    """Return the size of the body as sent, which our server also knows if it is chunked; 0 if unknown."""
-    text = environ.get("CONTENT_LENGTH") or ""
-    # isdigit() alone accepts digits such as `²`; int() refuses thousands of them.
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+def with_headers(start_response: StartResponse, *added: tuple[str, str]) -> StartResponse:
+    """Return a `start_response` that appends headers to the app's headers."""
+
+    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+        return start_response(status, [*headers, *added], *exc_info)
+
+    return start
+
+
+def behind_proxies(app: WSGIApplication, count: int) -> WSGIApplication:
+    """Return the app behind `count` proxies, whose X-Forwarded headers are trusted; the app itself for 0."""
+    if not count:
+        return app
+    # Do not trust X-Forwarded-Host: the proxy passes Host itself on, and it is checked (FLL_ALLOWED_HOSTS).
+    return ProxyFix(ForwardedPrefix(app, count), x_for=count, x_proto=count, x_host=0)
+
+
+class ForwardedPrefix:
+    """WSGI middleware that sets PREFIX.
+
+    werkzeug would set SCRIPT_NAME, but then a path that happens to begin with the prefix would lose it.
+    """
+
+    def __init__(self, app: WSGIApplication, count: int) -> None:
+        self._app = app
+        self._count = count
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        values = environ.get("HTTP_X_FORWARDED_PREFIX", "").split(",")
+        prefix = values[-self._count].strip() if len(values) >= self._count else ""
+        if _PATH.fullmatch(prefix):
+            environ[PREFIX] = prefix.rstrip("/")
+        return self._app(environ, start_response)

@@ -92,9 +92,8 @@ def _accepted(document: ParsedDocument, result: RecordResult) -> Note:
     namespace = program = run = ""
     if document.runs:
         first = document.runs[0]
-        run = first.run.run if isinstance(first, RecordedRun) else first.run
-        owner = first.run if isinstance(first, RecordedRun) else first
-        namespace, program = owner.namespace, owner.program
+        head = first.run if isinstance(first, RecordedRun) else first
+        namespace, program, run = head.namespace, head.program, head.run
     elif document.metadata:
         dataset = document.metadata[0].dataset
         namespace, program = dataset.namespace, dataset.name

@@ -106,10 +106,6 @@ class NameConverter(BaseConverter):
             raise InvalidName([FieldError(cls.label, f"is longer than {cls.bytes_max} bytes")])
         return name
 
-    def to_url(self, value: str) -> str:
-        """Return a name as one segment, with `/` escaped."""
-        return quote(value, safe="")
-
 
 class NamespaceConverter(NameConverter):
     """The path segment of a namespace."""
@@ -172,3 +168,19 @@ class UrnConverter(NameConverter):
     regex = ".*"
     part_isolating = False
     label = "urn"
+
+
+CONVERTERS = {
+    converter.label: converter
+    for converter in (
+        NamespaceConverter,
+        NameConverter,
+        FieldConverter,
+        RunConverter,
+        ChecksumConverter,
+        TagConverter,
+        PolicyConverter,
+        UrnConverter,
+    )
+}
+"""Converters by the names that rules of routes have for them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,6 @@ from .responses import to_json
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
 
 MEDIA_TYPE = "application/problem+json"
 PATH_HINTS: dict[str, str] = {}
@@ -92,18 +91,11 @@ def internal_problem(request_id: str) -> Json:
     return _body(LineageError.slug, LineageError.title, LineageError.status, detail)
 
 
-def not_found_problem(detail: str) -> Response:
-    """Return a 404 for a path that is not served; `detail` names the path to use instead.
-
-    A hint of PATH_HINTS replaces `detail`. The request is noted as a refused document.
-    """
-    return _http_error(RouteNotFound(detail))
-
-
 def error_response(error: Exception, *, request_id: str, retry_after_seconds: int) -> Response:
     """Return an error as a problem response, which is a 500 unless it is a LineageError.
 
-    Server errors are logged with the id of the request; refused documents are reported (`report_refused`).
+    A 503 has `retry_after_seconds` in its headers; TooManyRequests has its own. Server errors are logged with
+    the id of the request; refused documents are reported (`report_refused`).
     """
     if not isinstance(error, LineageError):
         # The text of an unforeseen error may show internals, so only the log has it, under the request id.
@@ -117,6 +109,12 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
     response = _response(problem_body(error))
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(retry_after_seconds)
+    if isinstance(error, TooManyRequests):
+        response.headers["Retry-After"] = str(error.retry_after_seconds)
+    if isinstance(error, Unauthenticated):
+        # RFC 6750 allows the error code only if the request had credentials.
+        challenge = 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"
+        response.headers["WWW-Authenticate"] = challenge
     return response
 
 
@@ -148,7 +146,9 @@ def _http_error(error: HTTPException) -> Response:
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
     detail = error.description or status.description
     if isinstance(error, RouteNotFound):
-        detail = _path_hint() or (NO_ROUTE if detail == RouteNotFound.description else detail)
+        path = f"{request.path}/"
+        hints = (hint for prefix, hint in PATH_HINTS.items() if path.startswith(f"{prefix}/"))
+        detail = next(hints, NO_ROUTE if detail == RouteNotFound.description else detail)
         notes.refuse([NotFound(detail)])
     if isinstance(error, MethodNotAllowed):
         detail = METHOD_HINTS.get(request.path, detail)
@@ -158,16 +158,6 @@ def _http_error(error: HTTPException) -> Response:
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = value
     return response
-
-
-def _path_hint() -> str:
-    """Return the hint of PATH_HINTS for the path of the current request, or "" if there is none."""
-    return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
-
-
-def _is_below(path: str, prefix: str) -> bool:
-    """Return whether a path is `prefix` or continues it with `/`."""
-    return path == prefix or path.startswith(f"{prefix}/")
 
 
 def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:
@@ -183,19 +173,7 @@ def _response(problem: Json) -> Response:
 def refuse(
     environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
 ) -> Iterable[bytes]:
-    """Answer a request with an error. A 503 has `retry_after_seconds`; TooManyRequests has its own."""
+    """Answer a request with an error, as `error_response` does."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
-    for name, value in _headers(error).items():
-        response.headers[name] = value
     return responses.finish(response, environ, request_id)(environ, start_response)
-
-
-def _headers(error: Exception) -> Mapping[str, str]:
-    """Return `WWW-Authenticate` for Unauthenticated, `Retry-After` for TooManyRequests, else no headers."""
-    if isinstance(error, Unauthenticated):
-        # RFC 6750 allows the error code only if the request had credentials.
-        return {"WWW-Authenticate": 'Bearer error="invalid_token"' if error.is_invalid else "Bearer"}
-    if isinstance(error, TooManyRequests):
-        return {"Retry-After": str(error.retry_after_seconds)}
-    return {}

@@ -19,15 +19,13 @@ from werkzeug.http import parse_accept_header
 from fll_hbase.model.window import Window
 from fll_hbase.queries.time_window import epoch_seconds as epoch_seconds
 
-from .environ import ROUTE
-from .proxies import PREFIX
+from .environ import PREFIX, ROUTE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 # Smaller bodies gain little: header and trailer of gzip alone take 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
-# Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
 _SECURITY_HEADERS = (
     ("X-Content-Type-Options", "nosniff"),
     # Addresses contain names of datasets, which must not reach other sites.
@@ -41,6 +39,7 @@ _NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
 
 _SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
 _PATH_PARAM = re.compile(r"<(?:[^<:>]*:)?([^<>]*)>")
+# Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
@@ -67,12 +66,11 @@ def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None
     return response
 
 
-def add_limits(response: Response, truncated_by: Sequence[str]) -> Response:
+def add_limits(response: Response, truncated_by: Sequence[str]) -> None:
     """Add headers that name the limits that truncated an answer, for bodies without a member for them."""
     if truncated_by:
         response.headers["Truncated"] = "true"
         response.headers["Truncated-By"] = ", ".join(truncated_by)
-    return response
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:
@@ -92,14 +90,8 @@ def request_id(sent: str) -> str:
 
 def register_response_hooks(app: Flask) -> None:
     """Register hooks on the app that give a request its id and ROUTE, and `finish` every response."""
-    app.before_request(_set_request_id)
-    app.before_request(_set_route)
+    app.before_request(_begin_request)
     app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
-
-
-def _set_request_id() -> None:
-    """Set `g.request_id` to the id that the client sent or a new one."""
-    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
@@ -107,8 +99,9 @@ def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 
-def _set_route() -> None:
-    """Set ROUTE in the environment, unless no route has the path and method of the request."""
+def _begin_request() -> None:
+    """Set `g.request_id`, and ROUTE in the environment unless no route has the path and method."""
+    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
     # Without a rule the path is unknown, or does not support the method.
     if request.url_rule is not None:
         request.environ[ROUTE] = route_path(request.url_rule.rule)

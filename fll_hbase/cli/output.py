@@ -19,7 +19,7 @@ from fll_hbase.cli.render.screen import Screen
 from fll_hbase.cli.render.time_text import format_with_zone
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
-from fll_hbase.runtime import csv_text
+from fll_hbase.runtime import escape
 
 TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
 
@@ -170,9 +170,9 @@ def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
 def csv_lines(answer: TableAnswer[Any]) -> Iterator[str]:
     """Yield the header and each row of an answer as a line of CSV, without its end."""
     times = set(answer.shape.times)
-    yield csv_text.to_line(answer.columns)
+    yield escape.to_line(answer.columns)
     for row in answer:
-        yield csv_text.to_line([_cell(row[name], is_time=name in times) for name in answer.columns])
+        yield escape.to_line([_cell(row[name], is_time=name in times) for name in answer.columns])
 
 
 def _cell(value: Any, *, is_time: bool) -> Any:

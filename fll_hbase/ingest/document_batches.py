@@ -1,14 +1,18 @@
-"""Batches of documents, which may be recorded in any order."""
+"""Batches of documents, which may be recorded in any order, and the bound on their errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.ingest.registry import DocumentHead, detect
 from fll_hbase.runtime.batches import split_batches
+from fll_hbase.runtime.errors import BatchStopped, InputError, LineageError
 from fll_hbase.sources.validation import ID_BYTES_MAX
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,51 @@ def batch_documents(
         (locate(line, namespace=namespace) for line in lines),
         items_max=documents_max,
         size_bytes=lambda document: len(document.line.raw),
-        key=_separate_run,
+        # The later of two documents of a run wins (docs/reference/row-keys.md, "r: run"), so they must stay
+        # in order. Events are merged by their own times, in any order of arrival.
+        key=lambda document: document.head.run if document.head.format.route else "",
         is_alone=lambda document: document.head.format.reads_catalogue,
     )
 
 
-def _separate_run(document: LocatedDocument) -> str:
-    """Return the run id that a batch may contain only once; "" for documents that it may repeat."""
-    # The later of two documents of a run wins (docs/reference/row-keys.md, "r: run"), so they must stay in
-    # order. Events are merged by their own times, in any order of arrival.
-    return document.head.run if document.head.format.route else ""
+class ErrorBudget:
+    """Counts the errors of the documents of one request, and stops when there are too many.
+
+    Without this bound, a kilobyte of gzip with half a million lines of nonsense would take a minute and
+    return 100 MB.
+    """
+
+    def __init__(self, errors_max: int) -> None:
+        self._errors_max = errors_max
+        self._left = errors_max
+
+    def take(self, documents: Iterable[T | LineageError]) -> Iterator[T | LineageError]:
+        """Yield parsed documents, or errors in their place, until `errors_max` errors are counted in all."""
+        if self._left <= 0:
+            return
+        for document in documents:
+            self._count(document)
+            yield document
+            if self._left <= 0:
+                return
+
+    def count_new(
+        self, documents: Iterable[object | LineageError], results: Iterable[object | LineageError]
+    ) -> None:
+        """Count the results that are errors, except for documents that were errors themselves."""
+        for document, result in zip(documents, results, strict=True):
+            if not isinstance(document, LineageError):
+                self._count(result)
+
+    def stopped(self, position: str) -> BatchStopped:
+        """Return the error for everything from a position such as `line 7` on, which was not read."""
+        return BatchStopped(
+            f"{self._errors_max} errors (FLL_BATCH_ERRORS_MAX): {position} and all after it were not read;"
+            " correct the errors, and send the rest again"
+        )
+
+    def _count(self, result: object | LineageError) -> None:
+        """Subtract the errors of a result from the budget; any other result is free."""
+        # A document may list a thousand errors itself; an error of the store counts once.
+        if isinstance(result, LineageError):
+            self._left -= result.count if isinstance(result, InputError) else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.runtime import clock, metrics
+from fll_hbase.runtime import metrics
 from fll_hbase.runtime.errors import (
     ConfigurationError,
     ErrorList,
@@ -55,7 +56,8 @@ def ingest(
     metadata = [item for result in accepted for item in result.metadata]
     if metadata and any(result.runs for result in accepted):
         # The latest type or description of a field is valid, so the metadata has to be later than the runs.
-        clock.pass_millisecond()
+        # Do not wait for the clock to advance, which may take very long if it is set back.
+        time.sleep(0.001)
     if metadata:
         store.put_metadata(metadata)
     for outcome, count in Counter([result.outcome.value for result in accepted]).items():

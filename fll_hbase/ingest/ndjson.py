@@ -1,4 +1,4 @@
-"""NDJSON input: one document per line, or one document in all, gzipped or not, read in bounded memory."""
+"""Files of documents: NDJSON, a JSON array or one document, gzipped or not, read in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import codecs
 import gzip
 import io
 import json
+import re
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO
 
-from fll_hbase.ingest.json_array import read_items
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 
@@ -58,7 +58,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
         body = _without_mark(open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC))
         is_array = body.peek(1).lstrip().startswith(b"[")
     except GZIP_ERRORS as error:
-        yield _refused(1, f"broken gzip: {error}; this line and all later lines were not read")
+        yield refused(1, f"broken gzip: {error}; this line and all later lines were not read")
         return
     if is_array:
         yield from _read_array(body, bytes_max)
@@ -90,14 +90,9 @@ def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputL
     try:
         for item in read_items(iter(lambda: body.read1(_BUFFER_BYTES), b""), bytes_max=bytes_max):
             number = item.number
-            if item.fault:
-                yield _refused(number, item.fault)
-            elif item.raw is None:
-                yield InputLine(number, b"", too_large(bytes_max))
-            else:
-                yield InputLine(number, item.raw)
+            yield item
     except GZIP_ERRORS as error:
-        yield _refused(number, f"broken gzip: {error}; the items after this line were not read")
+        yield refused(number, f"broken gzip: {error}; the items after this line were not read")
 
 
 def open_stream(
@@ -183,7 +178,7 @@ def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
             spare -= 1
         else:
             detail = f"more than {BLANK_LINES_MAX} blank lines; this line and all later lines were not read"
-            yield _refused(line.number, detail)
+            yield refused(line.number, detail)
             return
 
 
@@ -200,11 +195,14 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
                 # Otherwise the rest would count as the next line, and later numbers would be wrong.
                 size_bytes += _skip_line(body, None if bytes_max is None else bytes_max - size_bytes)
             if bytes_max is not None and size_bytes > bytes_max:
-                yield InputLine(number, b"", _too_large_in_all(bytes_max))
+                detail = (
+                    f"the batch is larger than {bytes_max} bytes; this line and all later lines were not read"
+                )
+                yield InputLine(number, b"", TooLarge(detail))
                 return
             yield InputLine(number, b"", too_large(line_bytes_max)) if too_long else InputLine(number, raw)
     except GZIP_ERRORS as error:
-        yield _refused(number + 1, f"broken gzip: {error}; this line and all later lines were not read")
+        yield refused(number + 1, f"broken gzip: {error}; this line and all later lines were not read")
     except (UnreadableDocument, TooLarge) as error:
         yield InputLine(number + 1, b"", error)
 
@@ -212,12 +210,6 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
 def too_large(bytes_max: int) -> TooLarge:
     """Return the error of a document of more than `bytes_max` bytes."""
     return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
-
-
-def _too_large_in_all(bytes_max: int) -> TooLarge:
-    """Return the error of a batch of more than `bytes_max` bytes in all."""
-    detail = f"the batch is larger than {bytes_max} bytes; this line and all later lines were not read"
-    return TooLarge(detail)
 
 
 def _skip_line(body: BinaryIO, bytes_max: int | None) -> int:
@@ -253,7 +245,7 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _refused(number: int, detail: str) -> InputLine:
+def refused(number: int, detail: str) -> InputLine:
     """Return an error in place of a line, UnreadableDocument with this detail."""
     return InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
 
@@ -285,3 +277,117 @@ class _RawStream(io.RawIOBase):
         self.size_bytes += size_bytes
         self.on_read(size_bytes)
         return size_bytes
+
+
+_STRUCTURE = re.compile(rb'["{}\[\],\n]')
+_IN_STRING = re.compile(rb'["\\]')
+_IN_ITEM = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+"""Whole strings and everything else between two brackets of an item, matched at once: most of a file."""
+_BLANK = b" \t\r\n"
+
+
+def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[InputLine]:
+    """Yield the items of an array whose text, from `[` on, comes in chunks.
+
+    The text of an item is not parsed; the scanner looks at brackets and strings only. An item of more than
+    `bytes_max` bytes has TooLarge. The last item is an error if the array does not end, or if anything but
+    white space follows it.
+    """
+    scanner = _Scanner(bytes_max)
+    for chunk in chunks:
+        yield from scanner.feed(chunk)
+        if scanner.is_followed:
+            break
+    if not scanner.is_ended:
+        yield refused(scanner.line, "the array does not end; the last item was not read")
+    elif scanner.is_followed:
+        yield refused(scanner.line, "something follows the array, which was not read")
+
+
+@dataclass(slots=True)
+class _Scanner:
+    """Position in the text: `depth` counts open brackets, and is 1 between items.
+
+    `skipped` is the number of bytes of the next chunk that an escape in a string covers, 0 or 1.
+    """
+
+    bytes_max: int
+    depth: int = 0
+    line: int = 1
+    in_string: bool = False
+    skipped: int = 0
+    is_ended: bool = False
+    is_followed: bool = False
+    _parts: list[bytes] = field(default_factory=list)
+    _size_bytes: int = 0
+    _begin: int = 0
+    _has_items: bool = False
+
+    def feed(self, chunk: bytes) -> Iterator[InputLine]:
+        """Yield the items that end in a chunk."""
+        # A backslash at the end of the previous chunk escapes the first byte of this one.
+        position, self.skipped = self.skipped, 0
+        start = 0
+        while not self.is_ended:
+            pattern = _IN_STRING if self.in_string else _STRUCTURE
+            match = pattern.search(chunk, self._within_item(chunk, position))
+            if match is None:
+                break
+            position, token = match.end(), match[0]
+            if token == b"\\":
+                self.skipped = max(0, position + 1 - len(chunk))
+                position += 1
+                continue
+            self._note(token)
+            # Only white space precedes the array.
+            if token == b"[" and self.depth == 1:
+                start = position
+            if self.is_ended or (token == b"," and self.depth == 1):
+                yield from self._end_item(chunk[start : match.start()], is_last=self.is_ended)
+                start = position
+        if self.is_ended:
+            self.is_followed = bool(chunk[start:].strip(_BLANK))
+        else:
+            self._add(chunk[start:])
+
+    def _note(self, token: bytes) -> None:
+        """Update line, depth and string state for a token; the array ends at depth 0."""
+        if token == b'"':
+            self.in_string = not self.in_string
+        elif token == b"\n":
+            self.line += 1
+        elif token in b"{[":
+            self.depth += 1
+        elif token != b",":
+            self.depth -= 1
+            self.is_ended = self.depth == 0
+
+    def _within_item(self, chunk: bytes, position: int) -> int:
+        """Skip strings and other text inside an item, and count its lines; return the position after it."""
+        if self.depth < 2 or self.in_string:
+            return position
+        match = _IN_ITEM.match(chunk, position)
+        end = match.end() if match else position
+        self.line += chunk.count(b"\n", position, end)
+        return end
+
+    def _add(self, part: bytes) -> None:
+        """Append a part of the current item, without leading white space; drop it beyond the size limit."""
+        if not self._size_bytes:
+            part = part.lstrip(_BLANK)
+            self._begin = self.line - part.count(b"\n")
+        self._size_bytes += len(part)
+        # Beyond the limit, bytes are only counted: an endless item would fill the memory.
+        if part and self._size_bytes <= self.bytes_max:
+            self._parts.append(part)
+
+    def _end_item(self, part: bytes, *, is_last: bool) -> Iterator[InputLine]:
+        """Yield the item that ends with `part`, unless it is only blank in an empty array."""
+        self._add(part)
+        raw = b"".join(self._parts).rstrip(_BLANK)
+        is_too_long = self._size_bytes > self.bytes_max
+        # `[]` has no item. In `[1,]` one is missing, which its reader refuses.
+        if raw or is_too_long or not is_last or self._has_items:
+            error = too_large(self.bytes_max) if is_too_long else None
+            yield InputLine(self._begin, b"" if error else raw, error)
+        self._parts, self._size_bytes, self._has_items = [], 0, True

@@ -1,4 +1,4 @@
-"""Document formats: for each source, what identifies its documents and what reads them.
+"""Document formats: for each source, what identifies its documents and what reads them, from bytes to runs.
 
 To add a source, write its folder in fll_hbase/sources and add its line to FORMATS. Then `fll record`, the
 Spark jobs and POST /v3/namespaces/<ns>/<route> accept its documents. A source is imported with its first
@@ -7,7 +7,7 @@ document, because most commands read none and importing the parser of SQL alone 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ import msgspec
 
 from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.runtime import typed_json
+from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.sources import derived_columns, strict_json
+from fll_hbase.sources.name_rules import NameRules
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader, OperationCache
 
 if TYPE_CHECKING:
     from fll_hbase.sources import sql
-    from fll_hbase.sources.name_rules import NameRules
-    from fll_hbase.sources.native.cached_reader import CachedDocumentReader
     from fll_hbase.sources.native.document import Reading
     from fll_hbase.sources.warehouses.rows import ParsedRows
 
@@ -137,36 +138,33 @@ def _read_databricks(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of Databricks' lineage tables as a run for each statement."""
     from fll_hbase.sources.warehouses import databricks
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(databricks.read_document(document, namespace=context.namespace))
+    return _read_rows(databricks.read_document, raw, namespace=context.namespace)
 
 
 def _read_snowflake(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of Snowflake's access history as a run for each query."""
     from fll_hbase.sources.warehouses import snowflake
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(snowflake.read_document(document, namespace=context.namespace))
+    return _read_rows(snowflake.read_document, raw, namespace=context.namespace)
 
 
 def _read_trino(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read query-completed events of Trino as a run for each query."""
     from fll_hbase.sources.warehouses import trino
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(trino.read_document(document, namespace=context.namespace))
+    return _read_rows(trino.read_document, raw, namespace=context.namespace)
 
 
 def _read_bigquery(raw: bytes, context: ReadContext) -> ParsedDocument:
     """Read rows of BigQuery's JOBS as a run for each job."""
     from fll_hbase.sources.warehouses import bigquery
 
-    document = strict_json.parse_with_halves(raw)
-    return _row_runs(bigquery.read_document(document, namespace=context.namespace, columns=context.columns))
+    return _read_rows(bigquery.read_document, raw, namespace=context.namespace, columns=context.columns)
 
 
-def _row_runs(rows: ParsedRows) -> ParsedDocument:
-    """Return a document with the runs of exported rows."""
+def _read_rows(read_document: Callable[..., ParsedRows], raw: bytes, **options: Any) -> ParsedDocument:
+    """Read exported rows with the function of their source and its options."""
+    rows = read_document(strict_json.parse_with_halves(raw), **options)
     return ParsedDocument(rows.runs, warnings=rows.warnings)
 
 
@@ -312,3 +310,59 @@ def _format_of(members: Any) -> DocumentFormat:
     """Return the first format with a top-level member that the document has, else the first format."""
     matches = (form for form in FORMATS if any(bytes(getattr(members, member)) for member in form.members))
     return next(matches, FORMATS[0])
+
+
+class DocumentReader:
+    """Reads documents of every format; threads may share it and its cache of parsed operations.
+
+    `columns` returns the fields of a dataset from the catalogue of a store, or None if they are unknown. SQL
+    such as `SELECT *`, which does not name fields, needs them. Readers may share a `cache`, but share parsed
+    entries only if they have the same `scope`.
+    """
+
+    def __init__(
+        self,
+        *,
+        columns: sql.FieldLookup,
+        name_rules: NameRules | None = None,
+        cache: OperationCache | None = None,
+        scope: Hashable = None,
+    ) -> None:
+        self._columns = columns
+        self._name_rules = name_rules or NameRules()
+        self._native = CachedDocumentReader(cache, scope=scope)
+
+    @property
+    def name_rules(self) -> NameRules:
+        """Return the rules by which names of OpenLineage datasets are rewritten."""
+        return self._name_rules
+
+    def read(
+        self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
+    ) -> ParsedDocument:
+        """Return the runs and metadata of a document; `head` is the result of `detect` or a known format.
+
+        `namespace` applies to documents without one. If it is None, they are refused. `now_ms` is the time of
+        documents without one. Raises UnreadableDocument or InvalidLineage with every error,
+        TooLarge, and StoreUnavailable if the catalogue is needed and does not answer.
+        """
+        document_format = head if isinstance(head, DocumentFormat) else head.format
+        operations = None if isinstance(head, DocumentFormat) else head.operations
+        context = ReadContext(self._native, self._columns, self._name_rules, namespace, now_ms, operations)
+        with derived_columns.part():
+            return document_format.read(raw, context)
+
+    def try_read(
+        self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
+    ) -> ParsedDocument | LineageError:
+        """Read as `read` does, but return the error of a refused document instead of raising it.
+
+        Raises StoreUnavailable and ConfigurationError, which are not faults of the document.
+        """
+        try:
+            return self.read(raw, head, namespace=namespace, now_ms=now_ms)
+        # These are LineageErrors, too. If they were returned, the document would count as refused for good.
+        except (StoreUnavailable, ConfigurationError):
+            raise
+        except LineageError as error:
+            return error

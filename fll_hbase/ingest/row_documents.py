@@ -13,7 +13,15 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from fll_hbase.ingest.ndjson import GZIP_ERRORS, GZIP_MAGIC, InputLine, open_stream, read_documents, too_large
+from fll_hbase.ingest.ndjson import (
+    GZIP_ERRORS,
+    GZIP_MAGIC,
+    InputLine,
+    open_stream,
+    read_documents,
+    refused,
+    too_large,
+)
 from fll_hbase.ingest.registry import DocumentFormat
 from fll_hbase.runtime.errors import ConfigurationError, FieldError, LineageError, UnreadableDocument
 
@@ -102,17 +110,16 @@ class _Groups:
                 group = group or self._begin(key, row.number)
                 group.add(row.raw, self._bytes_max)
                 continue
-            # A row without a run is refused by its reader, which names all of its faults.
-            yield row if row.error else self._ended(self._only(row))
+            if row.error:
+                yield row
+            else:
+                # A row without a run is refused by its reader, which names all of its faults.
+                only = _Group("", row.number)
+                only.add(row.raw, self._bytes_max)
+                yield self._ended(only)
             self._broken = row.number if self._columns else 0
         if group is not None:
             yield self._ended(group)
-
-    def _only(self, row: InputLine) -> _Group:
-        """Return a group of one row."""
-        group = _Group("", row.number)
-        group.add(row.raw, self._bytes_max)
-        return group
 
     def _begin(self, key: str, number: int) -> _Group:
         """Return a new group, which is refused if it is out of order or follows a broken row."""
@@ -145,11 +152,11 @@ def _checked(row: InputLine) -> InputLine:
     """Return a row, or its error if it is not a JSON object."""
     # The text becomes a part of a document, in which any other text could have another meaning.
     try:
-        is_row = row.error is not None or isinstance(msgspec.json.decode(row.raw), dict)
-        detail = "must be an object with the columns of a row"
+        if row.error is not None or isinstance(msgspec.json.decode(row.raw), dict):
+            return row
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        is_row, detail = False, f"not JSON: {error}"
-    return row if is_row else InputLine(row.number, b"", UnreadableDocument([FieldError("", detail)]))
+        return refused(row.number, f"not JSON: {error}")
+    return refused(row.number, "must be an object with the columns of a row")
 
 
 def _run_key(raw: bytes, columns: tuple[str, ...]) -> str:
@@ -175,9 +182,7 @@ def _read_rows(file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLi
     try:
         delimiter = _delimiter(name, body.peek(1))
     except GZIP_ERRORS as error:
-        yield InputLine(
-            1, b"", UnreadableDocument([FieldError("", f"broken gzip: {error}; no row was read")])
-        )
+        yield refused(1, f"broken gzip: {error}; no row was read")
         return
     if delimiter:
         yield from _read_csv(body, delimiter=delimiter, characters_max=bytes_max)
@@ -216,8 +221,7 @@ def _read_csv(body: io.BufferedReader[Any], *, delimiter: str, characters_max: i
         text.begin()
         for values in lines:
             if values and len(values) != len(header):
-                detail = f"has {len(values)} values, but the header has {len(header)}"
-                yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+                yield refused(number, f"has {len(values)} values, but the header has {len(header)}")
             elif values:
                 row = {
                     name: value for name, value in zip(header, values, strict=True) if value not in NULL_TEXTS
@@ -226,8 +230,7 @@ def _read_csv(body: io.BufferedReader[Any], *, delimiter: str, characters_max: i
             number = lines.line_num + 1
             text.begin()
     except (csv.Error, UnicodeDecodeError, *GZIP_ERRORS) as error:
-        detail = f"not CSV in UTF-8: {error}. This line and all later lines were not read"
-        yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
+        yield refused(number, f"not CSV in UTF-8: {error}. This line and all later lines were not read")
 
 
 class _RowLines:
@@ -270,22 +273,15 @@ def _read_parquet(file: BinaryIO) -> Iterator[InputLine]:
     try:
         # Spark writes INT96, and pandas nanoseconds, which Python's times do not have.
         for batch in pq.ParquetFile(file, coerce_int96_timestamp_unit="us").iter_batches(PARQUET_ROWS):
-            types = [pa.timestamp("us", t.tz) if _is_nanoseconds(t) else t for t in batch.schema.types]
+            types = [
+                pa.timestamp("us", t.tz) if str(t).startswith("timestamp[ns") else t
+                for t in batch.schema.types
+            ]
             columns = [column.cast(t, safe=False) for column, t in zip(batch.columns, types, strict=True)]
             for row in pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist():
-                yield InputLine(number, msgspec.json.encode(_present(row), enc_hook=str))
+                present = {name: value for name, value in row.items() if value is not None}
+                yield InputLine(number, msgspec.json.encode(present, enc_hook=str))
                 number += 1
     # Values that Python cannot represent raise ValueError or OverflowError.
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        detail = f"not Parquet: {error}. This row and all later rows were not read"
-        yield InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
-
-
-def _is_nanoseconds(arrow_type: Any) -> bool:
-    """Return whether a type of Arrow is a timestamp in nanoseconds."""
-    return str(arrow_type).startswith("timestamp[ns")
-
-
-def _present(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a row that are not null."""
-    return {name: value for name, value in row.items() if value is not None}
+        yield refused(number, f"not Parquet: {error}. This row and all later rows were not read")

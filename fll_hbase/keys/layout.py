@@ -18,10 +18,13 @@ from fll_hbase.keys.codec import (
     inverted_start,
     is_hex,
     join_key,
+    pack_escaped_run,
     parse_inverted_start,
+    parse_run_segment,
+    run_segment,
     unescape,
+    unpack_run,
 )
-from fll_hbase.keys.packed_run import pack_escaped_run, parse_run_segment, run_segment, unpack_run
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction, Window

@@ -1,14 +1,14 @@
-"""Key ranges over many rows, points where they may be split, and parsing of parts of keys."""
+"""Key ranges over many rows, points where they may be split, and parsing of parts of keys, as namespaces."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import SEPARATOR, parse_inverted_start, unescape
+from fll_hbase.keys.codec import SEPARATOR, escape, parse_inverted_start, parse_run_segment, unescape
 from fll_hbase.keys.layout import Range
-from fll_hbase.keys.packed_run import parse_run_segment
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
@@ -19,6 +19,12 @@ _SALTED = len(layout.RUNS) + 3
 _PLAIN = rb"[A-Za-z0-9._~\-/:@=,]+"
 _PLAIN_RUN_ROW = re.compile(rb"%b[0-9a-f]{2}\|%b(?:\+%b)?" % (re.escape(layout.RUNS), _PLAIN, _PLAIN))
 """The key of a run whose id and namespace need no escapes."""
+
+_NAMESPACE_POSITIONS = {
+    **dict.fromkeys((*layout.REFERENCES, layout.RUN_INDEX, layout.DATASETS, layout.ALIASES, layout.TAGS), 1),
+    **dict.fromkeys((layout.WAYS, layout.TAG_INDEX), 2),
+}
+"""The position of the namespace among the segments of a key, from 0, by the prefix of the row kind."""
 
 
 def prefix_range(prefix: bytes) -> Range:
@@ -112,3 +118,84 @@ def _padded(start: bytes) -> bytes:
     """Return the beginning of an inverted start, padded with zeros to 16 digits."""
     # Zeros are the smallest continuation, so the same keys are below the padded bound.
     return start.ljust(_START_DIGITS, b"0")
+
+
+def namespace_of(key: bytes) -> str | None:
+    """Return the namespace of a key, or None for row kinds without one and for a key that ends before it.
+
+    Raises CorruptRow if the namespace is not an escaped name.
+    """
+    _, segments = _split_at_namespace(key)
+    return unescape(segments[0]) if segments else None
+
+
+def escaped_namespace(key: bytes) -> bytes:
+    """Return the escaped namespace of a key, unchecked, or b"" where `namespace_of` returns None."""
+    _, segments = _split_at_namespace(key)
+    return segments[0] if segments else b""
+
+
+def only_namespace(start: bytes, stop: bytes) -> bytes:
+    """Return the escaped namespace that all keys of a range share, or b"" if they share none.
+
+    Also returns b"" if `start` does not contain the namespace with the separator after it.
+    """
+    head, segments = _split_at_namespace(start)
+    # Without a separator after it, the segment may be only the beginning of a namespace, or end with a byte
+    # that no name contains.
+    if len(segments) < 2:
+        return b""
+    return segments[0] if _is_within(head + segments[0] + SEPARATOR, stop) else b""
+
+
+def namespace_end(key: bytes) -> bytes:
+    """Return the smallest bound above all keys of the same kind and namespace as `key`.
+
+    For a row kind without a namespace, return the smallest key above `key`.
+    """
+    if key[:2] not in _NAMESPACE_POSITIONS:
+        return key + b"\x00"
+    head, segments = _split_at_namespace(key)
+    return prefix_end(head + b"".join(segments[:1]) + SEPARATOR)
+
+
+def namespace_head(start: bytes, stop: bytes) -> bytes:
+    """Return what precedes the namespace in all keys of a range, b"" if that differs or if there is none."""
+    head, segments = _split_at_namespace(start)
+    return head if segments and _is_within(head, stop) else b""
+
+
+def _split_at_namespace(key: bytes) -> tuple[bytes, list[bytes]]:
+    """Return what precedes the namespace of a key, and a list of the namespace and, if any, the rest.
+
+    The list is empty for row kinds without a namespace and for a key that ends before it.
+    """
+    position = _NAMESPACE_POSITIONS.get(key[:2])
+    *head, rest = key.split(SEPARATOR, position or 0)
+    if position is None or len(head) < position:
+        return key, []
+    return key[: len(key) - len(rest)], rest.split(SEPARATOR, 1)
+
+
+def _is_within(prefix: bytes, stop: bytes) -> bool:
+    """Return whether all keys from one with the prefix to `stop` (excluded) have the prefix."""
+    return stop.startswith(prefix) or stop <= prefix_end(prefix)
+
+
+def spans_of(patterns: Iterable[str]) -> list[Range]:
+    """Return the key ranges, relative to a head, of the namespaces that match patterns; sorted, disjoint.
+
+    A pattern is used up to its first `*`, so its range also has other namespaces that begin the same way.
+    """
+    spans: list[Range] = []
+    for pattern in patterns:
+        prefix, star, _ = pattern.partition("*")
+        name = escape(prefix)
+        spans.append((name, name + b"\x7f") if star else prefix_range(name + SEPARATOR))
+    disjoint: list[Range] = []
+    for start, stop in sorted(spans):
+        if disjoint and start < disjoint[-1][1]:
+            disjoint[-1] = disjoint[-1][0], max(stop, disjoint[-1][1])
+        else:
+            disjoint.append((start, stop))
+    return disjoint

@@ -46,10 +46,7 @@ def parse_request(column: bytes) -> RetentionRequest:
 
 
 def purge_columns(policy: RetentionPolicy) -> list[bytes]:
-    """Return the columns of a purge: one for each cut-off of its policy, all with the hash of all cut-offs.
-
-    Raises TooLarge.
-    """
+    """Return the columns of a purge: one for each cut-off, with the hash of all cut-offs. Raises TooLarge."""
     cutoffs_ms = [
         ((), policy.default_ms),
         *(((name,), cutoff_ms) for name, cutoff_ms in policy.namespaces_ms.items()),

@@ -78,7 +78,6 @@ class KnownColumns(NamedTuple):
 _NO_COLUMNS = KnownColumns()
 _REFERENCE = KnownColumns(prefixes=(layout.REFERENCE, layout.FAILED_REFERENCE))
 
-
 _BY_ROW = {
     layout.CONTENTS: KnownColumns(
         frozenset(

@@ -1,13 +1,18 @@
-"""Principals and their grants: roles on patterns of namespaces, for users and groups."""
+"""Principals and their grants: roles on patterns of namespaces, for users, groups and tokens.
+
+The text of a token is `fll_<id>_<secret>_<check>`, with a checksum that finds typing errors.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
-from hashlib import blake2b
 
 _DECISIONS_MAX = 4_096
 
@@ -56,7 +61,8 @@ class Principal:
     @cached_property
     def digest(self) -> str:
         """Return 16 hex digits computed from `id` and `name`, not from the grants."""
-        return blake2b(f"{self.id}\n{self.name}".encode(errors="surrogatepass"), digest_size=8).hexdigest()
+        text = f"{self.id}\n{self.name}".encode(errors="surrogatepass")
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
 
     def may(self, role: Role, namespace: str) -> bool:
         """Return whether a grant includes the role in the namespace."""
@@ -64,11 +70,11 @@ class Principal:
 
     def may_anywhere(self, role: Role) -> bool:
         """Return whether any grant includes the role, in any namespace."""
-        return role in self._anywhere
+        return bool(self._patterns[role])
 
     def may_everywhere(self, role: Role) -> bool:
         """Return whether a grant includes the role in all namespaces, including future ones."""
-        return role in self._everywhere
+        return "*" in self._patterns[role]
 
     @cached_property
     def grant_set(self) -> frozenset[Grant]:
@@ -78,21 +84,19 @@ class Principal:
     @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
         """Return, by role, the expression for the namespaces in which a grant includes it."""
-        return {role: pattern_expression(self.patterns(role)) for role in Role}
+        return {role: pattern_expression(patterns) for role, patterns in self._patterns.items()}
 
     @cached_property
-    def _anywhere(self) -> frozenset[Role]:
-        """Return the roles that any grant includes."""
-        return frozenset(role for role in Role if self.patterns(role))
-
-    @cached_property
-    def _everywhere(self) -> frozenset[Role]:
-        """Return the roles that grants of the pattern `*` include."""
-        return frozenset(role for role in Role if "*" in self.patterns(role))
+    def _patterns(self) -> dict[Role, set[str]]:
+        """Return, by role, the patterns of the grants whose role is that role or includes it."""
+        return {
+            role: {grant.pattern for grant in self.grants if grant.role in including}
+            for role, including in _INCLUDED_IN.items()
+        }
 
     def patterns(self, role: Role) -> set[str]:
         """Return the patterns of the grants whose role is `role` or includes it."""
-        return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}
+        return self._patterns[role]
 
 
 @lru_cache(maxsize=_DECISIONS_MAX)
@@ -133,3 +137,51 @@ class Subject:
 
     def __str__(self) -> str:
         return f"{self.kind.value}:{self.name}"
+
+
+PREFIX = "fll_"
+"""Secret scanners find tokens by this prefix; docs/operate/security.md has the regular expression."""
+
+TOKEN = re.compile(r"fll_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{8})", re.ASCII)
+
+_ID_BYTES, _SECRET_BYTES = 8, 32
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A public id and a secret of 256 bits, both in hex."""
+
+    id: str
+    secret: str
+
+    def __str__(self) -> str:
+        # Logs and errors format values, so no representation of a token shows the secret.
+        return f"token {self.id}"
+
+    __repr__ = __str__
+
+    def text(self) -> str:
+        """Return the token as its owner sends it: `fll_<id>_<secret>_<check>`."""
+        body = f"{PREFIX}{self.id}_{self.secret}"
+        return f"{body}_{zlib.crc32(body.encode()):08x}"
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the text in hex; the store keeps nothing else of a token."""
+        # A salt or a slow hash is not needed: 256 random bits cannot be guessed from their hash.
+        return hashlib.sha256(self.text().encode()).hexdigest()
+
+
+def new_token() -> AccessToken:
+    """Return a token with a random id and a random secret."""
+    return AccessToken(secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES))
+
+
+def parse_token(text: str) -> AccessToken:
+    """Return the token of a text. Raises ValueError, without quoting the text."""
+    match = TOKEN.fullmatch(text)
+    if match is None:
+        raise ValueError("is not of the form of a token: fll_, an id, a secret and a checksum")
+    token = AccessToken(match[1], match[2])
+    if token.text() != text:
+        raise ValueError("has a wrong checksum: mistyped, or cut off")
+    return token

@@ -52,11 +52,7 @@ def operation_to_dict(operation: Operation) -> Json:
 
     An empty `type` or `kind`, unknown origins that are None, and confirmation are left out.
     """
-    head: Json = {
-        "type": type_of(operation),
-        "name": operation.name,
-        "description": operation.description,
-    }
+    head: Json = {"type": type_of(operation), "name": operation.name, "description": operation.description}
     match operation:
         case Read():
             head["source"] = _dataset(operation.source, operation.source_description)

@@ -37,10 +37,7 @@ class DatasetLineage:
         indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
         dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
         return replace(
-            self,
-            direct=frozenset(direct),
-            indirect=frozenset(indirect),
-            dataset_wide=frozenset(dataset_wide),
+            self, direct=frozenset(direct), indirect=frozenset(indirect), dataset_wide=frozenset(dataset_wide)
         )
 
     @property

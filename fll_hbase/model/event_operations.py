@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -39,10 +39,11 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
         if not mention.written
     }
     unconfirmed = frozenset(lineage.unconfirmed)
-    operations: list[Operation] = [
-        _read(origins[index], lineage.datasets[index], fields, types.get(index, {}), unconfirmed)
-        for index, fields in used.items()
-    ]
+    operations: list[Operation] = []
+    for index, fields in used.items():
+        source, typed = lineage.datasets[index], types.get(index, {})
+        read = tuple(Field(name, typed.get(name, "")) for name in sorted(fields))
+        operations.append(Read(origins[index], "", Dataset(*source), "", read, source in unconfirmed))
     for mention in outputs:
         operations += _output_operations(mention, lineage.datasets[mention.dataset_index], origins, names)
     return operations
@@ -114,21 +115,6 @@ def _used_fields(
         for input_column in (*mention.dataset_inputs, *column_inputs):
             used.setdefault(input_column.dataset_index, set()).add(input_column.field)
     return dict(sorted(used.items()))
-
-
-def _read(
-    name: str,
-    source: tuple[str, str],
-    fields: Iterable[str],
-    types: dict[str, str],
-    unconfirmed: Collection[tuple[str, str]],
-) -> Read:
-    """Return a READ without descriptions, unconfirmed if `unconfirmed` contains the source.
-
-    Its outputs are `fields`, sorted, with their `types` if known.
-    """
-    outputs = tuple(Field(field, types.get(field, "")) for field in sorted(fields))
-    return Read(name, "", Dataset(*source), "", outputs, source in unconfirmed)
 
 
 def _output_operations(

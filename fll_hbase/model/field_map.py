@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from fll_hbase.model import topology
@@ -24,8 +25,8 @@ from fll_hbase.model.operations import (
     Read,
     Transform,
     Write,
-    inputs_of,
     outputs_of,
+    used_outputs,
 )
 from fll_hbase.runtime import deadline
 
@@ -79,10 +80,6 @@ class FieldMap:
     written_without_fields: tuple[Dataset, ...]
     unknown: StatedSources | None = None
 
-    def positions_of(self, source: Dataset) -> range:
-        """Return the positions of the fields of a source, empty for any other dataset."""
-        return positions_of(self.fields, source)
-
     def has_source(self, dataset: Dataset) -> bool:
         """Return whether the dataset is read."""
         return _contains(self.sources, dataset)
@@ -122,7 +119,7 @@ class FieldMap:
     def stated_sources(self, destination: Dataset) -> tuple[Dataset, ...]:
         """Return the sources in `unknown` that are related to a destination, sorted."""
         stated = self.unknown or ()
-        number = bisect_left(stated, destination, key=_first)
+        number = bisect_left(stated, destination, key=itemgetter(0))
         is_stated = number < len(stated) and stated[number][0] == destination
         return stated[number][1] if is_stated else ()
 
@@ -140,7 +137,7 @@ class FieldMap:
 
 def build_field_map(operations: Sequence[Operation]) -> FieldMap:
     """Build the field map of validated and sorted operations."""
-    used = _used_outputs(operations)
+    used = used_outputs(operations)
     fields = _source_fields(operations, used)
     upstream = _UpstreamFields(operations, fields)
     reads = [operation for operation in operations if isinstance(operation, Read)]
@@ -303,7 +300,11 @@ class _WrittenFields:
 
     def copied_fields(self) -> tuple[CopiedFields, ...]:
         """Return the copied fields of each destination that has any, sorted by destination and field."""
-        return tuple(_copied_fields(to, pairs) for to, pairs in sorted(self._copied.items()) if pairs)
+        return tuple(
+            CopiedFields(to, *zip(*sorted(pairs), strict=True))
+            for to, pairs in sorted(self._copied.items())
+            if pairs
+        )
 
     def derived_fields(self, numbers: Mapping[int, int]) -> tuple[DerivedFields, ...]:
         """Return the derived fields of each destination and set, with sets renumbered by `numbers`."""
@@ -330,39 +331,15 @@ def fields_of(fields: Sequence[DatasetField], dataset: Dataset) -> Sequence[Data
 
 def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
     """Return the positions of a dataset's fields in `fields`, which are sorted; may be empty."""
-    first = bisect_left(fields, dataset, key=_dataset_of)
-    return range(first, bisect_right(fields, dataset, lo=first, key=_dataset_of))
-
-
-def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> CopiedFields:
-    """Return copied fields of a destination from one or more pairs of a field and its source's position."""
-    fields, positions = zip(*sorted(pairs), strict=True)
-    return CopiedFields(destination, fields, positions)
-
-
-def _first(stated: tuple[Dataset, tuple[Dataset, ...]]) -> Dataset:
-    """Return the destination of stated sources, as a key to sort by."""
-    return stated[0]
-
-
-def _dataset_of(field: DatasetField) -> Dataset:
-    """Return the dataset of a field, as a key to sort by."""
-    return field.dataset
+    by_dataset = attrgetter("dataset")
+    first = bisect_left(fields, dataset, key=by_dataset)
+    return range(first, bisect_right(fields, dataset, lo=first, key=by_dataset))
 
 
 def _contains(ordered: Sequence[Any], item: object) -> bool:
     """Return whether an item is in a sorted sequence."""
     position = bisect_left(ordered, item)
     return position < len(ordered) and ordered[position] == item
-
-
-def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
-    """Return, by operation, the names of its fields that other operations have as inputs."""
-    used: dict[str, set[str]] = {}
-    for operation in deadline.watched(operations):
-        for input_field in inputs_of(operation):
-            used.setdefault(input_field.origin, set()).add(input_field.name)
-    return used
 
 
 def _source_fields(operations: Sequence[Operation], used: dict[str, set[str]]) -> tuple[DatasetField, ...]:

@@ -1,19 +1,119 @@
-"""Queries of a field map: its single edges, and the column pairs of one dataset with each other dataset."""
+"""Queries of a field map: its edges, the column pairs of datasets, and the fields of one dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple, TypeVar
 
+from fll_hbase.model import topology
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, DatasetPair, LineageUnion
-from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_map import FieldMap, fields_of
-from fll_hbase.model.operations import Influence
-from fll_hbase.model.source_fields import SourceFields
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, fields_of, positions_of
+from fll_hbase.model.field_sets import FieldSetResolver, Members
+from fll_hbase.model.operations import Influence, Operation
+from fll_hbase.model.simple_view import Steps
 from fll_hbase.runtime.config import DEFAULTS
 
 T = TypeVar("T")
+E = TypeVar("E", CopiedFields, DerivedFields)
+
+
+class SourceFields:
+    """The source fields within a range of positions that lead to each destination."""
+
+    def __init__(self, field_map: FieldMap, positions: range) -> None:
+        """Prepare to resolve the fields of a map, returning only source fields at `positions`."""
+        self.field_map = field_map
+        self._positions = positions
+        self._resolver = FieldSetResolver(field_map.sets, positions)
+        self._copied = _by_destination(field_map.copied)
+        self._derived = _by_destination(field_map.derived)
+        self._dataset_wide = dict(field_map.dataset_wide)
+
+    @property
+    def steps(self) -> int:
+        """The number of sets entered so far."""
+        return self._resolver.steps
+
+    def by_field(
+        self, destination: Dataset | None, *, names: Collection[str] | None = None
+    ) -> Iterator[tuple[str | None, Members]]:
+        """Yield each field of a destination, in name order, with the source fields that lead to it.
+
+        Fields without a source in the range are left out. With `names`, yield only these fields. For the
+        destination None, yield the dropped fields, possibly none, with None as the name. A field that several
+        Writes write may have members that are both direct and indirect.
+        """
+        if destination is None:
+            yield from ((None, self._resolver.members(number)) for number in self._numbers(None))
+            return
+        positions = self._copied_positions(destination)
+        numbers_by_field = self._derived_numbers(destination)
+        listed = positions.keys() | numbers_by_field.keys()
+        for name in sorted(listed if names is None else listed.intersection(names)):
+            yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
+
+    def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
+        """Return the sorted positions of the fields that influence a whole destination, or () for None."""
+        number = self._dataset_wide.get(destination) if destination else None
+        return self._resolver.members(number).indirect if number is not None else ()
+
+    def datasets(self, destination: Dataset | None) -> set[Dataset]:
+        """Return the datasets of all fields that lead to fields of a destination, without building pairs."""
+        numbers = [number for number in self._numbers(destination) if self._resolver.reaches(number)]
+        copied = list(chain(*self._copied_positions(destination).values())) if destination else []
+        fields = self.field_map.fields
+        if not numbers and not copied:
+            return set()
+        first, last = fields[self._positions[0]].dataset, fields[self._positions[-1]].dataset
+        if first == last:
+            return {first}
+        members = self._resolver.union(numbers)
+        return {fields[position].dataset for position in chain(members.direct, members.indirect, copied)}
+
+    def _numbers(self, destination: Dataset | None) -> list[int]:
+        """Return the numbers of a destination's derived sets, or of the dropped fields' set for None."""
+        if destination is None:
+            return [self.field_map.dropped] if self.field_map.dropped is not None else []
+        return [entry.number for entry in self._derived.get(destination, ())]
+
+    def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
+        """Return, by copied field of a destination, the positions of its sources within the range."""
+        positions: dict[str, list[int]] = {}
+        for entry in self._copied.get(destination, ()):
+            for name, position in zip(entry.fields, entry.positions, strict=True):
+                if position in self._positions:
+                    positions.setdefault(name, []).append(position)
+        return positions
+
+    def _derived_numbers(self, destination: Dataset) -> dict[str, list[int]]:
+        """Return, by derived field of a destination, the numbers of its sets that reach into the range."""
+        numbers: dict[str, list[int]] = {}
+        for entry in self._derived.get(destination, ()):
+            if self._resolver.reaches(entry.number):
+                for name in entry.fields:
+                    numbers.setdefault(name, []).append(entry.number)
+        return numbers
+
+    def _members(self, positions: Sequence[int], numbers: Sequence[int]) -> Members:
+        """Return the union of copied positions, which are direct, and the members of field sets."""
+        members = [self._resolver.members(number) for number in numbers]
+        if len(members) == 1 and not positions:
+            return members[0]
+        # Several Writes may have the same sources: unite them, so that no edge is repeated.
+        return Members(
+            tuple(sorted({*positions, *chain.from_iterable(item.direct for item in members)})),
+            tuple(sorted(set(chain.from_iterable(item.indirect for item in members)))),
+        )
+
+
+def _by_destination(entries: Iterable[E]) -> dict[Dataset, list[E]]:
+    """Return the entries grouped by destination, keeping their order."""
+    grouped: dict[Dataset, list[E]] = {}
+    for entry in entries:
+        grouped.setdefault(entry.destination, []).append(entry)
+    return grouped
 
 
 class FieldEdge(NamedTuple):
@@ -65,7 +165,7 @@ def edges_out_of(
     With `names`, yield only edges that start at one of these fields, and relations without known fields.
     """
     if field_map.has_source(source):
-        positions = field_map.positions_of(source)
+        positions = positions_of(field_map.fields, source)
         if names is not None:
             positions = _narrowest(
                 positions, [field_map.fields[position].name in names for position in positions]
@@ -98,7 +198,7 @@ def dataset_relations(
         if field_map.has_destination(dataset):
             builder.add(SourceFields(field_map, range(len(field_map.fields))), dataset, field_map.sources)
     elif field_map.has_source(dataset):
-        sources = SourceFields(field_map, field_map.positions_of(dataset))
+        sources = SourceFields(field_map, positions_of(field_map.fields, dataset))
         for destination in (None, *field_map.destinations):
             builder.add(sources, destination, (dataset,))
     return builder.build()
@@ -299,3 +399,66 @@ class _Builder:
         for _, group in groupby(fields, key=lambda field: id(field.dataset)):
             members = list(group)
             yield members[0].dataset, [field.name for field in members]
+
+
+def written_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
+    """Return the names of the fields that are written to a dataset, including generated ones."""
+    entries: Iterable[CopiedFields | DerivedFields] = chain(field_map.copied, field_map.derived)
+    names = {name for entry in entries if entry.destination == dataset for name in entry.fields}
+    return names.union(field.name for field in fields_of(field_map.generated, dataset))
+
+
+def read_fields(field_map: FieldMap, dataset: Dataset) -> set[str]:
+    """Return the names of the fields that are read from a dataset."""
+    return {field.name for field in fields_of(field_map.fields, dataset)}
+
+
+def related_fields(field_map: FieldMap, field: DatasetField, *, backward: bool) -> Iterator[DatasetField]:
+    """Yield the source fields that lead to a field, or, unless `backward`, the fields that it leads to.
+
+    Includes direct and indirect relations, but no relations with whole datasets. A field may be yielded
+    twice: if it is related both directly and indirectly.
+    """
+    edges_of = edges_into if backward else edges_out_of
+    for edge in edges_of(field_map, field.dataset, names={field.name}):
+        near, far = edge.destination_field, edge.source_field
+        dataset = edge.source
+        if not backward:
+            near, far, dataset = far, near, edge.destination
+        if near == field.name and far is not None and dataset is not None:
+            yield DatasetField(dataset, far)
+
+
+def operations_into(operations: Sequence[Operation], target: DatasetField) -> tuple[Operation, ...]:
+    """Return the operations that lead into a destination field, Writes included, each after its origins.
+
+    Indirect inputs of transforms are followed, but not indirect inputs of Writes. The result is empty if
+    no Write writes the field.
+    """
+    steps = Steps(operations, indirect=True)
+    writes = [(write.name, origin) for write, origin in steps.writes_of(target)]
+    starts = {origin: Influence.DIRECT for _, origin in writes}
+    return _in_order(
+        steps, [*(name for name, _ in writes), *steps.reachable_operations(starts, steps.origins)]
+    )
+
+
+def operations_from(operations: Sequence[Operation], source: DatasetField) -> tuple[Operation, ...]:
+    """Return the operations that a source field leads to, Reads included, each after its origins.
+
+    Indirect inputs are followed, too. The result is empty if no Read reads the field.
+    """
+    steps = Steps(operations, indirect=True)
+    names: list[str] = []
+    for read in steps.reads_of(source):
+        # A Read also has other fields, so start from the consumers of this field only.
+        start = read.name, source.name
+        reachable = steps.reachable_operations(steps.consumers_of(start), steps.consumers)
+        names += [read.name, *reachable]
+        names += (name for _, writes in steps.writes_reached(start, reachable) for name in writes)
+    return _in_order(steps, names)
+
+
+def _in_order(steps: Steps, names: Iterable[str]) -> tuple[Operation, ...]:
+    """Return the named operations, each once and after its origins."""
+    return topology.sort_operations([steps.operations[name] for name in set(names)])

@@ -148,16 +148,15 @@ class FieldSetResolver:
             return Members()
         cached = self._cache.get(number)
         if cached is None:
-            cached = self._resolve(number)
+            cached = self.union([number])
             self._add_to_cache(number, cached)
         return cached
 
     def union(self, numbers: Iterable[int]) -> Members:
-        """Return the members of all sets together that are in the range, without caching the result."""
-        return self._resolve(*numbers)
+        """Return the members of all sets together that are in the range, without caching the result.
 
-    def _resolve(self, *numbers: int) -> Members:
-        """Return the members of the union of sets. Anything reached by an indirect edge is indirect."""
+        Anything reached by an indirect edge is indirect.
+        """
         direct: set[int] = set()
         indirect: set[int] = set()
         visited: dict[int, bool] = {}

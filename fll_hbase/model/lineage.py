@@ -1,15 +1,15 @@
-"""Lineage of one set of operations: validated, with its checksum and field map."""
+"""Lineage of one set of operations: validated, with its checksum and field map, and unknown relations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.model import topology
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.field_map import FieldMap, build_field_map
-from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of, used_outputs
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import ErrorList, FieldError, InvalidLineage
 
@@ -86,10 +86,7 @@ def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
     """Return all operations of one content by name, adding outputs that are used but not listed."""
-    used: dict[str, set[str]] = {}
-    for operation in operations:
-        for field in inputs_of(operation):
-            used.setdefault(field.origin, set()).add(field.name)
+    used = used_outputs(operations)
     return {
         operation.name: _add_outputs(operation, used.get(operation.name, set())) for operation in operations
     }
@@ -108,6 +105,7 @@ def _graph_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield the errors in names, origins and cycles."""
     yield from _repeated_names(operations)
     yield from _invalid_origins(operations)
+    yield from _invalid_unknown_origins(operations)
     yield from _cycles(operations)
 
 
@@ -122,10 +120,7 @@ def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
-    """Yield an error for each input whose origin is unknown or a Write.
-
-    Also yields one for each of `unknown_origins` that is not a READ.
-    """
+    """Yield an error for each input whose origin is unknown or a Write."""
     is_write = {operation.name: isinstance(operation, Write) for operation in operations}
     for number, operation in enumerate(deadline.watched(operations)):
         for index, field in enumerate(inputs_of(operation)):
@@ -134,7 +129,6 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
                 yield unknown_origin(path, field.origin)
             elif is_write[field.origin]:
                 yield FieldError(path, f"origin {field.origin!r} is a WRITE, which has no outputs")
-    yield from _invalid_unknown_origins(operations)
 
 
 def _invalid_unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
@@ -159,3 +153,41 @@ def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
             yield FieldError(path, f"{names[0]!r} feeds itself")
         else:
             yield FieldError(path, f"a cycle: {', '.join(map(repr, names))} feed one another")
+
+
+def limit_unknown(
+    operations: Sequence[Operation],
+    connected: Mapping[str, Collection[str]],
+    *,
+    open_writes: Collection[str] = (),
+) -> list[Operation]:
+    """Return operations whose WRITEs state their unknown origins if the defaults are wrong for any WRITE.
+
+    A READ without fields and a WRITE without inputs are related to all of their run, unless WRITEs state
+    their unknown origins. `connected` maps the name of each WRITE to the names of the READs from which
+    anything may reach it. `open_writes` are the WRITEs that are also related to all these READs in an unknown
+    way. A WRITE without unknown origins states nothing, or () if no WRITE has any. The operations are
+    returned unchanged if the default relations are right, as for a single statement.
+    """
+    used = {item.origin for operation in operations for item in inputs_of(operation)}
+    reads = [operation for operation in operations if isinstance(operation, Read)]
+    all_names = {read.name for read in reads}
+    without_fields = {read.name for read in reads if not read.outputs} - used
+    origins: dict[str, set[str]] = {}
+    is_stated = False
+    for write in operations:
+        if isinstance(write, Write):
+            implied = without_fields if write.inputs else all_names
+            related = all_names if write.name in open_writes else implied
+            origins[write.name] = related.intersection(connected[write.name])
+            is_stated |= origins[write.name] != implied
+    if not is_stated:
+        return list(operations)
+    # At least one WRITE must state its origins, or else all READs and WRITEs are related again.
+    is_none_related = not any(origins.values())
+    return [
+        replace(operation, unknown_origins=tuple(sorted(origins[operation.name])))
+        if isinstance(operation, Write) and (is_none_related or origins[operation.name])
+        else operation
+        for operation in operations
+    ]

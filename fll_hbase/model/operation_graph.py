@@ -1,12 +1,13 @@
-"""Operation graphs of one field: walked upstream or downstream, and merged over contents."""
+"""Operation graphs of one field: walked upstream or downstream, merged over contents, stored as sets."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import (
     Influence,
@@ -23,9 +24,19 @@ from fll_hbase.model.operations import (
 NodeId: TypeAlias = tuple[str, str]
 """The name of an operation, and the name of a field that is one of its outputs."""
 
-
 GraphKey: TypeAlias = str | NodeId | tuple[NodeId, NodeId] | tuple[NodeId, NodeId, str]
 """The name of an operation, or the key of a node, a path or a connection of a graph."""
+
+OPERATIONS_MAX = 10_000
+"""With more operations, the graph of a field is computed per query and not stored."""
+
+BITS_MAX = 2**28
+"""Maximum product of the numbers of operations and of uses of fields. With more, no graphs are stored either.
+
+The maximum is 32 MiB of bits."""
+
+SetsByField: TypeAlias = dict[Dataset, dict[str, int]]
+"""By dataset and field, a set of operations as bits: bit n is operation n in the order of names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +385,10 @@ class _Union:
         if not self.operations:
             return True
         size = len(self.connections) + self.names_in_paths
-        return size + self._count_missing(older) <= connections_max
+        size += sum(connection not in self.connections for connection in older.connections)
+        no_path = _PathUnion()
+        size += sum(self.paths.get(ends, no_path).count_missing(path) for ends, path in older.paths.items())
+        return size <= connections_max
 
     def add(self, older: OperationGraph) -> None:
         """Add what the older graph has and this one lacks, and unite the destinations of writes."""
@@ -399,10 +413,71 @@ class _Union:
         limits = frozenset(self.truncated_by)
         return OperationGraph(self.operations, self.nodes, self.connections, paths, limits)
 
-    def _count_missing(self, older: OperationGraph) -> int:
-        """Return how many connections and path names the graph has and this one lacks."""
-        connections = sum(connection not in self.connections for connection in older.connections)
-        no_path = _PathUnion()
-        return connections + sum(
-            self.paths.get(ends, no_path).count_missing(path) for ends, path in older.paths.items()
-        )
+
+class OperationSets(NamedTuple):
+    """The operations upstream of each destination field, and those downstream of each source field."""
+
+    backward: SetsByField
+    forward: SetsByField
+
+
+def operations_by_field(operations: Sequence[Operation]) -> OperationSets:
+    """Return the operations in the graph of each field, for operations sorted by name.
+
+    Both results are empty if there are more than OPERATIONS_MAX operations or BITS_MAX bits.
+    """
+    reads = {
+        operation.name: len(operation.outputs) for operation in operations if isinstance(operation, Read)
+    }
+    used = sum(item.origin in reads for operation in operations for item in inputs_of(operation))
+    writes = sum(len(operation.inputs) for operation in operations if isinstance(operation, Write))
+    fields = sum(reads.values()) + used + writes
+    if len(operations) > OPERATIONS_MAX or len(operations) * fields > BITS_MAX:
+        return OperationSets({}, {})
+    bit = {operation.name: 1 << number for number, operation in enumerate(operations)}
+    ordered = topology.sort_operations(operations)
+    return OperationSets(_upstream_sets(ordered, bit), _downstream_sets(ordered, bit))
+
+
+def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
+    """Return for each written field the bits of the operations that produce it, its WRITE included."""
+    upstream: dict[str, int] = {}
+    by_field: SetsByField = {}
+    for operation in ordered:
+        if not isinstance(operation, Write):
+            bits = bit[operation.name]
+            for origin in {item.origin for item in inputs_of(operation)}:
+                bits |= upstream[origin]
+            upstream[operation.name] = bits
+            continue
+        targets = by_field.setdefault(operation.destination, {})
+        for item in operation.inputs:
+            if item.influence is Influence.DIRECT:
+                bits = bit[operation.name] | upstream[item.origin]
+                targets[item.name] = targets.get(item.name, 0) | bits
+    return by_field
+
+
+def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
+    """Return for each read field the bits of the operations that use it, its READ included."""
+    downstream = dict(bit)
+    # An unused output also has a graph, which is only its READ.
+    by_output: dict[str, dict[str, int]] = {
+        operation.name: {output.name: 0 for output in outputs_of(operation)}
+        for operation in ordered
+        if isinstance(operation, Read)
+    }
+    for operation in reversed(ordered):
+        bits = downstream[operation.name]
+        for item in inputs_of(operation):
+            downstream[item.origin] |= bits
+            outputs = by_output.get(item.origin)
+            if outputs is not None:
+                outputs[item.name] = outputs.get(item.name, 0) | bits
+    by_field: SetsByField = {}
+    for operation in ordered:
+        if isinstance(operation, Read):
+            sources = by_field.setdefault(operation.source, {})
+            for name, bits in by_output[operation.name].items():
+                sources[name] = sources.get(name, 0) | bit[operation.name] | bits
+    return by_field

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
 from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.runtime import deadline
 
 
 class Influence(Enum):
@@ -91,6 +93,15 @@ def inputs_of(operation: Operation) -> tuple[InputField, ...]:
 def outputs_of(operation: Operation) -> tuple[Field, ...]:
     """Return the outputs that an operation lists; a Write has none."""
     return () if isinstance(operation, Write) else operation.outputs
+
+
+def used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
+    """Return, by operation, the names of its fields that other operations have as inputs."""
+    used: dict[str, set[str]] = {}
+    for operation in deadline.watched(operations):
+        for input_field in inputs_of(operation):
+            used.setdefault(input_field.origin, set()).add(input_field.name)
+    return used
 
 
 def dataset_of(operation: Operation) -> Dataset | None:

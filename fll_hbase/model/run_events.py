@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.runs import ProgramRun, State, encode_details
+from fll_hbase.model.runs import ProgramRun, State, encode_details, is_uuid
 from fll_hbase.runtime import deadline, typed_json
 from fll_hbase.runtime.errors import CorruptRow
 
@@ -27,9 +27,6 @@ UNKNOWN_JOB = "unknown"
 
 DEFAULT_RUN_TYPE = "OPENLINEAGE"
 """The type of a run whose events have none."""
-
-
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 _NUMBER = re.compile(r"_\d+")
 
@@ -158,7 +155,7 @@ class IncomingEvent:
 
 def standard_run_id(run: str) -> str:
     """Return a run id as stored with events: a UUID in lower case, any other text unchanged."""
-    return run.lower() if _UUID.fullmatch(run) else run
+    return run.lower() if is_uuid(run) else run
 
 
 def make_event(

@@ -15,15 +15,7 @@ from typing import TypeAlias
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph, OperationPath
-from fll_hbase.model.operations import (
-    Influence,
-    Operation,
-    Read,
-    Transform,
-    Write,
-    inputs_of,
-    outputs_of,
-)
+from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, inputs_of, outputs_of
 
 _Influences: TypeAlias = dict[str, Influence]
 """Influence by the name of an operation."""
@@ -107,7 +99,8 @@ def input_influences(operation: Operation) -> dict[NodeId, Influence]:
 class Steps:
     """The inputs and consumers of each operation, with their influences.
 
-    `origins` and `consumers` leave out Writes. Without `indirect`, indirect inputs are left out everywhere.
+    `inputs` are fields; an input that is both is direct. `origins` and `consumers` leave out Writes. Without
+    `indirect`, indirect inputs are left out everywhere.
     """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
@@ -115,7 +108,7 @@ class Steps:
         self.operations = {operation.name: operation for operation in operations}
         self.origins: dict[str, _Influences] = {name: {} for name in self.operations}
         self.consumers: dict[str, _Influences] = {name: {} for name in self.operations}
-        self._inputs: dict[str, dict[NodeId, Influence]] = {}
+        self.inputs: dict[str, dict[NodeId, Influence]] = {}
         self._consumers_of: dict[NodeId, _Influences] = {}
         self._used: set[NodeId] = set()
         self._types: dict[str, dict[str, str]] = {}
@@ -128,7 +121,7 @@ class Steps:
             self._used.update(inputs)
             if not indirect:
                 inputs = {node: kind for node, kind in inputs.items() if kind is Influence.DIRECT}
-            self._inputs[operation.name] = inputs
+            self.inputs[operation.name] = inputs
             for node, influence in inputs.items():
                 # The operations of one field may lack origins that do not lead to it.
                 if node[0] in self.operations:
@@ -137,15 +130,11 @@ class Steps:
                         _strengthen(self.origins[operation.name], node[0], influence)
                         _strengthen(self.consumers[node[0]], operation.name, influence)
 
-    def inputs_of(self, name: str) -> dict[NodeId, Influence]:
-        """Return the influence of each input of an operation; direct if the input is both."""
-        return self._inputs[name]
-
     def writes_of(self, target: DatasetField) -> Iterator[tuple[Write, str]]:
         """Yield each Write of a destination field with the name of each origin of the field there."""
         for operation in self.operations.values():
             if isinstance(operation, Write) and operation.destination == target.dataset:
-                for (origin, name), influence in self._inputs[operation.name].items():
+                for (origin, name), influence in self.inputs[operation.name].items():
                     if name == target.name and influence is Influence.DIRECT:
                         yield operation, origin
 
@@ -171,7 +160,7 @@ class Steps:
         """
         consumers = self._consumers_of.get(node, {})
         if len(names) < len(consumers):
-            return [name for name in names if node in self._inputs[name]]
+            return [name for name in names if node in self.inputs[name]]
         return [name for name in consumers if name in names and isinstance(self.operations[name], Transform)]
 
     def reachable_operations(
@@ -219,8 +208,8 @@ class Steps:
         """
         inputs: dict[NodeId, tuple[Influence, _Influences]] = {}
         for name, path_influence in reachable.items():
-            self.followed += len(self._inputs[name])
-            for node, influence in self._inputs[name].items():
+            self.followed += len(self.inputs[name])
+            for node, influence in self.inputs[name].items():
                 if isinstance(self.operations[node[0]], Read):
                     combined = influence if path_influence is Influence.DIRECT else path_influence
                     strongest, consumers = inputs.get(node, (combined, {}))

@@ -12,7 +12,7 @@ import msgspec
 from fll_hbase.queries import name_json
 from fll_hbase.queries.query import Body
 from fll_hbase.queries.tables import CSV, Row, TableShape
-from fll_hbase.runtime import csv_text
+from fll_hbase.runtime import escape
 from fll_hbase.runtime.json_types import Json
 
 GRAPHML, MERMAID = "application/graphml+xml", "text/vnd.mermaid"
@@ -62,7 +62,7 @@ TABLE = TableShape(CSV_COLUMNS, _rows, times=("firstStart", "lastStart"))
 def to_csv(body: Body) -> str:
     """Return a line for each edge, after a line of the column names; times are in milliseconds since 1970."""
     rows = ([_cell(cell) for cell in row.values()] for row in TABLE.rows(body))
-    return csv_text.to_csv(CSV_COLUMNS, rows)
+    return escape.to_csv(CSV_COLUMNS, rows)
 
 
 def _cell(value: object) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from fll_hbase.queries import name_json
-from fll_hbase.runtime import csv_text
+from fll_hbase.runtime import escape
 from fll_hbase.runtime.json_types import Json
 
 Row = Mapping[str, Any]
@@ -37,7 +37,7 @@ class TableShape:
 
     def to_csv(self, body: Any) -> str:
         """Return a line for each row, after a line with the columns; times are in milliseconds since 1970."""
-        return csv_text.to_csv(self.columns, ([*row.values()] for row in self.rows(body)))
+        return escape.to_csv(self.columns, ([*row.values()] for row in self.rows(body)))
 
 
 def named_json(body: Any) -> Any:

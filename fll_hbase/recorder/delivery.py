@@ -15,7 +15,7 @@ from fll_hbase.client.opening import open_client
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.ingest.outcomes import RecordResult
-from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import DocumentReader
 from fll_hbase.model.runs import ProgramId
 from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit
 from fll_hbase.recorder.record_results import Recorded, Spooled, to_recorded

@@ -9,9 +9,3 @@ def now_ms() -> int:
     """Return the current time in milliseconds since 1970, UTC."""
     # From integer nanoseconds, because float seconds would have to be rounded.
     return time.time_ns() // 1_000_000
-
-
-def pass_millisecond() -> None:
-    """Wait until the current millisecond is over, so that what is stored next has a later time."""
-    # Do not wait for the clock to advance, which may take very long if it is set back.
-    time.sleep(0.001)

@@ -130,6 +130,9 @@ def authority(host: str, port: int) -> str:
 DEFAULTS = Settings()
 """The default settings; other modules read defaults from here and define none."""
 
+_VARIABLES = {field.name: PREFIX + field.name.upper() for field in fields(Settings)}
+"""The environment variable of each setting."""
+
 _BOUNDS = {
     "port": (1, 65_535),
     "metrics_port": (1, 65_535),
@@ -155,9 +158,8 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 
     Raises ConfigurationError for a value that is not a whole number, out of bounds, or not a valid choice.
     """
-    variables = {field.name: PREFIX + field.name.upper() for field in fields(Settings)}
     values: dict[str, str | int] = {
-        name: environment[variable] for name, variable in variables.items() if variable in environment
+        name: environment[variable] for name, variable in _VARIABLES.items() if variable in environment
     }
     values |= {name: value for name, value in overrides.items() if value is not None}
     return Settings(**{name: convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
@@ -185,7 +187,7 @@ def explain(
     raises nothing: `fault` has the error.
     """
     for setting in fields(Settings):
-        variable = PREFIX + setting.name.upper()
+        variable = _VARIABLES[setting.name]
         value: str | int = getattr(DEFAULTS, setting.name)
         source, fault = "default", ""
         if (option := options.get(setting.name)) is not None:
@@ -196,13 +198,10 @@ def explain(
             value = convert(setting.name, value)
         except ConfigurationError as error:
             fault = str(error)
-        text = without_credentials(str(value)) if setting.repr else _hidden(str(value))
+        text = without_credentials(str(value))
+        if not setting.repr:
+            text = f"(set, {len(str(value))} characters)" if value else ""
         yield SettingSource(variable, text, source, fault)
-
-
-def _hidden(secret: str) -> str:
-    """Return the length of a secret as text, or "" if it is not set."""
-    return secret and f"(set, {len(secret)} characters)"
 
 
 def without_credentials(text: str) -> str:
@@ -227,7 +226,7 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[t
 
     The pairs are sorted. Other variables are skipped: Kubernetes sets `FLL_SERVICE_HOST` for a service `fll`.
     """
-    settings = [PREFIX + field.name.upper() for field in fields(Settings)]
+    settings = list(_VARIABLES.values())
     for variable in sorted(environment):
         if variable.startswith(PREFIX) and variable not in settings:
             for near in get_close_matches(variable, settings, 1, 0.85):
@@ -235,28 +234,24 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[t
 
 
 def convert(name: str, value: str | int) -> str | int:
-    """Return the value of a setting, numbers as int. Raises ConfigurationError naming its variable."""
+    """Return the value of a setting, numbers as int, choices in lower case.
+
+    Raises ConfigurationError naming its variable.
+    """
+    choices = _CHOICES.get(name)
+    if choices and str(value).lower() not in choices:
+        raise ConfigurationError(
+            f"invalid value {_VARIABLES[name]}={value!r}: expected one of {', '.join(choices)}"
+        )
     # The type of the default decides, because annotations are texts at run time.
     if type(getattr(DEFAULTS, name)) is str:
-        return _convert_text(name, str(value))
+        return str(value).lower() if choices else str(value)
     try:
         number = int(value)
     except ValueError as error:
-        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not a whole number") from error
+        raise ConfigurationError(f"{_VARIABLES[name]}={value!r} is not a whole number") from error
     least, greatest = _BOUNDS.get(name, (0, None))
     if number < least or (greatest is not None and number > greatest):
         bounds = f"{least} or more" if greatest is None else f"{least} to {greatest}"
-        raise ConfigurationError(f"invalid value {PREFIX}{name.upper()}={value!r}: expected {bounds}")
+        raise ConfigurationError(f"invalid value {_VARIABLES[name]}={value!r}: expected {bounds}")
     return number
-
-
-def _convert_text(name: str, value: str) -> str:
-    """Return the value, in lower case if the setting has choices. Raises ConfigurationError for others."""
-    choices = _CHOICES.get(name)
-    if choices is None:
-        return value
-    if value.lower() not in choices:
-        raise ConfigurationError(
-            f"invalid value {PREFIX}{name.upper()}={value!r}: expected one of {', '.join(choices)}"
-        )
-    return value.lower()

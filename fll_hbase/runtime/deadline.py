@@ -12,13 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fll_hbase.runtime.errors import (
-    DeadlineExceeded,
-    LineageError,
-    RequestCancelled,
-    StoreUnavailable,
-    TooLarge,
-)
+from fll_hbase.runtime.errors import DeadlineExceeded, RequestCancelled, StoreUnavailable, TooLarge
 
 T = TypeVar("T")
 
@@ -107,7 +101,7 @@ def seconds_left(longest: float) -> float:
         return longest
     seconds = budget.deadline - time.monotonic()
     if seconds <= 0 or budget.is_cancelled():
-        raise _over(budget)
+        raise _too_slow(budget) or _exceeded()
     # A wait of 0 means no wait in some libraries, and an endless wait in others.
     return min(longest, max(seconds, 0.001))
 
@@ -136,7 +130,7 @@ def check() -> None:
     While a document is read, raise TooLarge instead in the case that `reading` describes.
     """
     if is_over():
-        raise _over(_current.get())
+        raise _too_slow(_current.get()) or _exceeded()
 
 
 def check_reading() -> None:
@@ -194,12 +188,7 @@ def limit() -> str:
     return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
 
 
-def _over(budget: Budget | None) -> LineageError:
-    """Return the error of a request whose time is over: TooLarge, RequestCancelled or DeadlineExceeded."""
-    return _too_slow(budget) or _exceeded()
-
-
-def _too_slow(budget: Budget | None) -> LineageError | None:
+def _too_slow(budget: Budget | None) -> TooLarge | None:
     """Return TooLarge if reading took half of the time in CPU seconds and the client waits, else None."""
     if budget is None or budget.reading_since is None or budget.is_cancelled():
         return None

@@ -55,7 +55,7 @@ class ErrorList:
         self.count += error.count
         # One more than the maximum, because a single further error is better listed than counted as `1 more`.
         if error.count == 1 and len(self._listed) <= ERRORS_LISTED_MAX:
-            self._listed.append(_shorten(error))
+            self._listed.append(FieldError(_shown(error.path), _shown(error.detail)))
 
     def extend(self, errors: Iterable[FieldError]) -> None:
         """Add errors until the list is full (ERRORS_COUNTED_MAX), and read a lazy iterable only so far."""
@@ -90,11 +90,6 @@ class ErrorList:
         others = self.count - len(listed)
         number = f"at least {others:,}" if self.is_full else f"{others:,}"
         yield FieldError("", f"{number} more are not listed; correct these first", others)
-
-
-def _shorten(error: FieldError) -> FieldError:
-    """Return an error with path and detail cut to TEXT_CHARACTERS_MAX, without lone surrogates."""
-    return FieldError(_shown(error.path), _shown(error.detail))
 
 
 def _shown(text: str) -> str:

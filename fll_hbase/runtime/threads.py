@@ -1,15 +1,22 @@
-"""Calls in threads: in parallel within one deadline, or in the background with a bounded wait."""
+"""Calls in threads, in parallel or in the background with a bounded wait, and room that threads share."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TypeVar
 
+from fll_hbase.runtime import deadline
+
 T = TypeVar("T")
 R = TypeVar("R")
+
+LOOK_SECONDS = 0.5
+"""Seconds between two checks of the deadline while a caller waits for room."""
 
 
 def map_in_threads(function: Callable[[T], R], items: Sequence[T], *, threads_max: int) -> list[R]:
@@ -69,3 +76,45 @@ def _run(work: Callable[[], T], outcome: Future[T]) -> None:
         outcome.set_result(work())
     except BaseException as error:  # noqa: BLE001 (raised where the result is awaited)
         outcome.set_exception(error)
+
+
+class Room:
+    """Room of a fixed size for large things, which waiting callers get in the order in which they came."""
+
+    def __init__(self, size: int) -> None:
+        self._size = self._left = size
+        self._waiting: deque[object] = deque()
+        self._changed = threading.Condition()
+
+    @property
+    def waiting_count(self) -> int:
+        """Return how many callers wait."""
+        return len(self._waiting)
+
+    @contextmanager
+    def hold(self, size: int) -> Iterator[None]:
+        """Wait until there is room for `size`, and occupy it inside the block.
+
+        A larger size occupies all of the room. Raises DeadlineExceeded.
+        """
+        size = min(size, self._size)
+        self._wait(size)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._left += size
+                self._changed.notify_all()
+
+    def _wait(self, size: int) -> None:
+        """Take room in order of arrival, so that smaller sizes cannot delay a larger size forever."""
+        me = object()
+        with self._changed:
+            self._waiting.append(me)
+            try:
+                while self._waiting[0] is not me or self._left < size:
+                    self._changed.wait(deadline.seconds_left(LOOK_SECONDS))
+                self._left -= size
+            finally:
+                self._waiting.remove(me)
+                self._changed.notify_all()

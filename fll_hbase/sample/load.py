@@ -10,8 +10,7 @@ from itertools import islice
 
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import RecordOutcome
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window

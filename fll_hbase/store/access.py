@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from fll_hbase.keys import access_rows, layout, ranges
-from fll_hbase.model.access import Grant, Role, Subject
-from fll_hbase.model.access_tokens import AccessToken, new_token
+from fll_hbase.model.access import AccessToken, Grant, Role, Subject, new_token
 from fll_hbase.runtime import damage
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row

@@ -14,7 +14,7 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
-from fll_hbase.tables.sqlite_pages import naming_damaged_pages
+from fll_hbase.tables.sqlite_connection import naming_damaged_pages
 from fll_hbase.tables.sqlite_read_only import may_write
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"
@@ -53,10 +53,7 @@ def is_store_url(url: str) -> bool:
 
 
 def store_exists(url: str) -> bool:
-    """Return whether the file of a SQLite URL exists; True for any other URL, and in memory.
-
-    Opens nothing.
-    """
+    """Return whether the file of a SQLite URL exists, opening nothing; True in memory and for other URLs."""
     path = url.removeprefix(SQLITE)
     return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
 

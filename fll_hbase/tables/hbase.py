@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import closing
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -36,6 +36,7 @@ _cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Sized)
 P = ParamSpec("P")
 
 KEYS_PER_CALL = 1_000
@@ -67,14 +68,6 @@ def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple
         calls.append(("scannerGetList", {"id": scanner_id, "nbRows": page_rows(scan)}))
         calls.append(("scannerClose", {"id": scanner_id}))
     return [[(item.row, to_row(item.columns)) for item in page] for page in _pipeline(client, calls)[::2]]
-
-
-def is_lost_scanner(error: BaseException | None) -> bool:
-    """Return whether a call failed because its scanner was idle for `hbase.client.scanner.timeout.period`.
-
-    An overloaded gateway may take longer than that for the scanners opened in one call.
-    """
-    return error is not None and "scanner ID is invalid" in str(error)
 
 
 def page_rows(scan: Scan) -> int:
@@ -175,7 +168,7 @@ class HbaseTable:
             by_stamp.setdefault(stamp_ms, []).append(Put(row, column, value))
         for stamp_ms, batch in sorted(by_stamp.items()):
             for call_rows in _split_batch(batch):
-                self._call(_put_at, call_rows, stamp_ms)
+                self._call(_put, call_rows, stamp_ms)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         """Delete cells put at `until_ms` (ms since 1970) or earlier, in calls of whole rows."""
@@ -213,7 +206,9 @@ class HbaseTable:
             try:
                 return self._call(read_pages, scans)
             except StoreUnavailable as error:
-                if not is_lost_scanner(error.__cause__):
+                # An overloaded gateway may need longer than `hbase.client.scanner.timeout.period` for the
+                # scanners opened in one call.
+                if "scanner ID is invalid" not in str(error.__cause__):
                     raise
         return self._call(read_pages, scans)
 
@@ -328,22 +323,18 @@ def _get_many(
     return {row.row: to_row(row.columns) for row in rows}
 
 
-def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
-    """Put cells, given by row and column, in one call; the region servers stamp them."""
-    table.connection.client.mutateRows(table.name, _mutations(rows), {})
-
-
-def _put_at(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]], stamp_ms: int) -> None:
-    """Put cells, given by row and column, in one call, with the timestamp `stamp_ms`."""
-    table.connection.client.mutateRowsTs(table.name, _mutations(rows), stamp_ms, {})
-
-
-def _mutations(rows: Mapping[bytes, Mapping[bytes, bytes]]) -> list[BatchMutation]:
-    """Return the Thrift mutations that put cells, given by row and column."""
-    return [
+def _put(
+    table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]], stamp_ms: int | None = None
+) -> None:
+    """Put cells, given by row and column, in one call; stamped with `stamp_ms`, or by region servers."""
+    mutations = [
         BatchMutation(row, [Mutation(False, column, value) for column, value in cells.items()])
         for row, cells in rows.items()
     ]
+    if stamp_ms is None:
+        table.connection.client.mutateRows(table.name, mutations, {})
+    else:
+        table.connection.client.mutateRowsTs(table.name, mutations, stamp_ms, {})
 
 
 def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:
@@ -364,16 +355,7 @@ def split_deletes(cells: Sequence[CellKey]) -> Iterator[dict[bytes, list[bytes]]
     for row, column in cells:
         rows.setdefault(row, []).append(column)
     # A job interrupted between two calls must not leave half a content, which cannot be read or collected.
-    call_rows: dict[bytes, list[bytes]] = {}
-    cells_count = 0
-    for row, columns in rows.items():
-        if call_rows and cells_count + len(columns) > CALL_CELLS:
-            yield call_rows
-            call_rows, cells_count = {}, 0
-        call_rows[row] = columns
-        cells_count += len(columns)
-    if call_rows:
-        yield call_rows
+    yield from _split_rows(rows, lambda _, columns: 0)
 
 
 def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
@@ -386,10 +368,17 @@ def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
         else:
             cells[column] = value
     # A row is never split across calls, so its puts become visible together.
-    call_rows: dict[bytes, dict[bytes, bytes]] = {}
+    yield from _split_rows(
+        rows, lambda row, cells: sum(len(row) + len(column) + len(value) for column, value in cells.items())
+    )
+
+
+def _split_rows(rows: Mapping[bytes, C], size_of: Callable[[bytes, C], int]) -> Iterator[dict[bytes, C]]:
+    """Split rows into calls within CALL_CELLS and CALL_BYTES (`size_of` a row); a larger row is one call."""
+    call_rows: dict[bytes, C] = {}
     size_bytes = cells_count = 0
     for row, cells in rows.items():
-        row_bytes = sum(len(row) + len(column) + len(value) for column, value in cells.items())
+        row_bytes = size_of(row, cells)
         if call_rows and (size_bytes + row_bytes > CALL_BYTES or cells_count + len(cells) > CALL_CELLS):
             yield call_rows
             call_rows, size_bytes, cells_count = {}, 0, 0

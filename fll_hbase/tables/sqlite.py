@@ -18,19 +18,12 @@ from typing import TypeVar
 import apsw
 
 from fll_hbase.runtime import clock, deadline
-from fll_hbase.runtime.errors import (
-    ConfigurationError,
-    CorruptRow,
-    LineageError,
-    ReadOnlyStore,
-)
+from fll_hbase.runtime.errors import ConfigurationError, CorruptRow, LineageError, ReadOnlyStore
 from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, StampedPut, Sync
-from fll_hbase.tables.sqlite_cells import SCHEMA, VERSIONS, CellStatements
+from fll_hbase.tables.sqlite_cells import SCHEMA, VERSIONS, CellStatements, find_splits
 from fll_hbase.tables.sqlite_connection import CHECKSUM_BYTES, Connection, connect, damage
-from fll_hbase.tables.sqlite_files import create_private
 from fll_hbase.tables.sqlite_read_only import ReadOnlyFile, may_write
-from fll_hbase.tables.sqlite_splits import find_splits
-from fll_hbase.tables.write_lock import WriteLock
+from fll_hbase.tables.write_lock import WriteLock, create_private
 
 T = TypeVar("T")
 
@@ -92,9 +85,10 @@ class SqliteTable:
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """Return rows by key, as `Table.rows`; soon after a write, few rows come from the writer's cache."""
-        return self._read(
-            lambda connection: self._cells.rows(connection, keys, columns), warm=self._is_warm(keys)
-        )
+        # The page cache of the writer may have few rows that were just written.
+        is_recent = time.monotonic() - self._written_at < WARM_SECONDS
+        warm = is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
+        return self._read(lambda connection: self._cells.rows(connection, keys, columns), warm=warm)
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
@@ -286,11 +280,6 @@ class SqliteTable:
             yield connection
         finally:
             self._idle.append(connection)
-
-    def _is_warm(self, keys: Sequence[bytes]) -> bool:
-        """Return whether there are few keys, and a write was so recent that its page cache may have them."""
-        is_recent = time.monotonic() - self._written_at < WARM_SECONDS
-        return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
 
     def _patience(self) -> float:
         """Return how long a wait may take, in seconds. Raises DeadlineExceeded."""

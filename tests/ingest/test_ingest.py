@@ -10,8 +10,7 @@ import pytest
 
 from fll_hbase.ingest.ingest import ingest, preview
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult, combine_outcomes
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.runtime.errors import LineageError, StoreUnavailable, TooLarge, UnreadableDocument
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

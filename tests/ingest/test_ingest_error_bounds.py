@@ -9,8 +9,7 @@ import pytest
 
 from fll_hbase.client.remote.problems import field_errors
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import (
     ERRORS_COUNTED_MAX,

@@ -15,8 +15,15 @@ from api import create_app
 from api.routes.recording import format_blueprints
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import FORMATS, DocumentFormat, DocumentHead, ReadContext, detect, format_named
+from fll_hbase.ingest.registry import (
+    FORMATS,
+    DocumentFormat,
+    DocumentHead,
+    DocumentReader,
+    ReadContext,
+    detect,
+    format_named,
+)
 from fll_hbase.runtime.errors import InputError, LineageError
 from fll_hbase.sources.warehouses.databricks import RUN_COLUMNS
 from fll_hbase.store.lineage_store import LineageStore
@@ -35,8 +42,7 @@ def read(store: LineageStore, document: object) -> ParsedDocument:
 
 _READS_ALL = """
 import json, sys
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect, import_sources
+from fll_hbase.ingest.registry import DocumentReader, detect, import_sources
 import_sources()
 modules = set(sys.modules)
 reader = DocumentReader(columns=lambda _: None)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.model.access_tokens import AccessToken, new_token, parse_token
+from fll_hbase.model.access import AccessToken, new_token, parse_token
 
 HEX = "0123456789abcdef"
 tokens = st.builds(

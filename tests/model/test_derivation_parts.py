@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import DatasetField, Field
-from fll_hbase.model.derivation_digests import field_digest
-from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts
+from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts, field_digest
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from tests.support.derivation_signature import derivation_signature
 from tests.support.graph_ends import written_fields

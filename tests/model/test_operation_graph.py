@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model import lineage, operation_graph
-from fll_hbase.model import operation_sets as operation_sets_module
+from fll_hbase.model import operation_graph as operation_sets_module
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
-from fll_hbase.model.operation_graph import NodeId, OperationGraph
-from fll_hbase.model.operation_sets import operations_by_field
+from fll_hbase.model.operation_graph import NodeId, OperationGraph, operations_by_field
 from fll_hbase.model.operations import (
     Influence,
     InputField,

@@ -11,8 +11,7 @@ import pytest
 
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import RecordResult
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, Sync, Table, open_table
 from fll_hbase.tables.observed import ObservedTable

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import requests
 
-from api.observability.audit import AuditLog, Queried
-from api.observability.log_file import LogFile
+from api.observability.logs import LogFile
+from api.observability.observer import AuditLog, Queried
 from api.wire.environ import QUERIED
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.runtime import deadline
@@ -38,7 +38,7 @@ WINDOW = "?start=0&end=now"
 
 _APPEND = """
 import sys
-from fll_hbase.api.observability.log_file import LogFile
+from fll_hbase.api.observability.logs import LogFile
 log = LogFile(sys.argv[1])
 for number in range(300):
     log.write((sys.argv[2] * 3000 + "\\n").encode())
@@ -46,7 +46,7 @@ for number in range(300):
 
 _FULL = """
 import resource, sys
-from fll_hbase.api.observability.log_file import LogFile
+from fll_hbase.api.observability.logs import LogFile
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 log = LogFile(sys.argv[1])
 failures = 0

@@ -174,8 +174,7 @@ class TestWarnings:
     ) -> None:
         from fll_hbase.ingest.ingest import ingest
         from fll_hbase.ingest.outcomes import ParsedDocument
-        from fll_hbase.ingest.reader import DocumentReader
-        from fll_hbase.ingest.registry import format_named
+        from fll_hbase.ingest.registry import DocumentReader, format_named
 
         reader = DocumentReader(columns=contended_store.catalogue.field_names)
         read = reader.read(

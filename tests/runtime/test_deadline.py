@@ -16,8 +16,7 @@ import pytest
 
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window

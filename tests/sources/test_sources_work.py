@@ -10,8 +10,7 @@ from types import FrameType
 
 import pytest
 
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import InputError, TooLarge
 from tests.support.large_documents import DOCUMENTS

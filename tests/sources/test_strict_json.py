@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.runtime.errors import TooLarge, UnreadableDocument
 from fll_hbase.sources import openlineage, strict_json
 from tests.support.large_documents import DOCUMENTS

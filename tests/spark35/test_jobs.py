@@ -14,8 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.ingest.ingest import ingest
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError

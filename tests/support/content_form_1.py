@@ -9,7 +9,7 @@ from fll_hbase.keys import layout
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.field_sets import FieldSetResolver, Members
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_sets import operations_by_field
+from fll_hbase.model.operation_graph import operations_by_field
 from fll_hbase.model.window import Direction
 from fll_hbase.store.rows import content_rows
 from fll_hbase.tables import Put

@@ -28,12 +28,12 @@ def derivation_signature(
         outputs_used.setdefault(name, set()).add(output)
         # Once per operation: all its outputs have the same inputs (decision 0003).
         if is_new:
-            pending.extend(steps.inputs_of(name))
+            pending.extend(steps.inputs[name])
     members: set[object] = {
         (write.name, write.description, write.destination, origin) for write, origin in writes
     }
     for name, outputs in outputs_used.items():
         operation = steps.operations[name]
         head = name, type_of(operation), operation.description, dataset_of(operation)
-        members.add((*head, frozenset(outputs), frozenset(steps.inputs_of(name).items())))
+        members.add((*head, frozenset(outputs), frozenset(steps.inputs[name].items())))
     return frozenset(members)

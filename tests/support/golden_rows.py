@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.errors import InputError

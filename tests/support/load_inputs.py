@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from fll_hbase.ingest.ingest import ingest
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.queries import acknowledgements
 from fll_hbase.runtime.config import Settings

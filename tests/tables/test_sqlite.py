@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable
-from fll_hbase.tables import Put, StampedPut, Table, sqlite_splits
+from fll_hbase.tables import Put, StampedPut, Table, sqlite_cells
 from fll_hbase.tables.sqlite import SqliteTable
 from fll_hbase.tables.sqlite_cells import LONG_BYTES
 from fll_hbase.tables.sqlite_connection import connect
@@ -295,8 +295,8 @@ def skewed_keys() -> list[bytes]:
 def test_a_table_with_more_cells_than_are_counted_is_split_into_similar_parts(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_splits, "COUNTED_MAX", 500)
-    monkeypatch.setattr(sqlite_splits, "SECTION_CELLS", 100)
+    monkeypatch.setattr(sqlite_cells, "COUNTED_MAX", 500)
+    monkeypatch.setattr(sqlite_cells, "SECTION_CELLS", 100)
     keys = skewed_keys()
     with closing(SqliteTable(str(path))) as table:
         table.write([[Put(key, b"d:x", b"") for key in keys]])
@@ -322,8 +322,8 @@ def split_steps(path: Path) -> int:
 
 
 def test_the_cost_of_splits_does_not_follow_the_size(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_splits, "COUNTED_MAX", 100)
-    monkeypatch.setattr(sqlite_splits, "SECTION_CELLS", 20)
+    monkeypatch.setattr(sqlite_cells, "COUNTED_MAX", 100)
+    monkeypatch.setattr(sqlite_cells, "SECTION_CELLS", 20)
     steps = []
     for rows in (2_000, 20_000):
         larger = path.with_name(f"{rows}.db")

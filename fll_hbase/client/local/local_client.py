@@ -12,7 +12,7 @@ from fll_hbase.client.connection import Connection
 from fll_hbase.ingest.document_batches import LocatedDocument
 from fll_hbase.ingest.ingest import find_conflicts, ingest, preview
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
-from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import DocumentReader
 from fll_hbase.queries import acknowledgements
 from fll_hbase.queries import query as queries
 from fll_hbase.queries.acknowledgements import DocumentPreview

@@ -181,7 +181,7 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
     The error equals the error of a local store, with all errors of the document.
     """
     # Imported here, because the server reads all other documents.
-    from fll_hbase.ingest.reader import DocumentReader
+    from fll_hbase.ingest.registry import DocumentReader
 
     # The reader needs no catalogue: a document without a namespace is refused whatever its columns are.
     reader = DocumentReader(columns=lambda _: None)

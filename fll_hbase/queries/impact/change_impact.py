@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.model.content_changes import ChangeKind
+from fll_hbase.ingest.registry import DocumentReader
+from fll_hbase.model.content_changes import ChangeKind, Way
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.field_relations import edges_into
 from fll_hbase.model.masking import is_hidden, without_labels
 from fll_hbase.model.window import Window
-from fll_hbase.model.written_datasets import Way
 from fll_hbase.queries import name_json
 from fll_hbase.queries.impact import PATH
 from fll_hbase.queries.impact.comparison import Comparison, FoundChange, ProgramStatus, compare_programs

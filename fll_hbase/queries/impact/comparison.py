@@ -9,13 +9,19 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from fll_hbase.model.content_changes import UNWRITTEN, Change, ChangeKind, find_changes
+from fll_hbase.model.content_changes import (
+    UNWRITTEN,
+    Change,
+    ChangeKind,
+    WrittenDataset,
+    find_changes,
+    written_datasets,
+)
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.masking import is_hidden
 from fll_hbase.model.runs import ProgramId, ProgramRun, RunKey, run_key
 from fll_hbase.model.window import Window
-from fll_hbase.model.written_datasets import WrittenDataset, written_datasets
 from fll_hbase.queries.impact.proposed_programs import Proposal, ProposedProgram
 from fll_hbase.runtime import deadline
 from fll_hbase.runtime.errors import FieldError, NotFound

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
 from fll_hbase.model.masking import mask_operations

@@ -10,7 +10,7 @@ from fll_hbase.queries import name_json
 from fll_hbase.queries.programs import program_rows
 from fll_hbase.queries.tables import Row, TableShape
 from fll_hbase.queries.time_window import iso_text
-from fll_hbase.runtime import csv_text
+from fll_hbase.runtime import escape
 from fll_hbase.runtime.json_types import Json
 
 _RUNS_COLUMNS = ("runs", "firstStart", "lastStart", "lastRun")
@@ -91,7 +91,7 @@ def to_csv(body: Json, member: str, *, causal: bool) -> str:
     if part is _FIELDS and not causal:
         part = _UNORDERED_FIELDS
     items = _ITEMS[member](body) if member in _ITEMS else body.get(member, ())
-    return csv_text.to_csv(part.columns, part.rows(iter(items)))
+    return escape.to_csv(part.columns, part.rows(iter(items)))
 
 
 def tags_text(item: Json) -> str:

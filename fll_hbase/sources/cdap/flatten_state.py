@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from fll_hbase.model.datasets import Field
+from fll_hbase.model.lineage import limit_unknown
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.runtime.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.sources.cdap.pipeline_config import Role, Stage, StageOrder
 from fll_hbase.sources.cdap.stage_operations import Kind

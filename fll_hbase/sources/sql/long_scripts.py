@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from fll_hbase.runtime import deadline
-from fll_hbase.runtime.room import LOOK_SECONDS, Room
+from fll_hbase.runtime.threads import LOOK_SECONDS, Room
 
 CONCURRENT_CHARACTERS_MAX = 20_000
 """Length of the longest script that may be parsed at the same time as others in a process."""

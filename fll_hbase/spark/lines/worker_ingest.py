@@ -16,8 +16,7 @@ from pyspark.sql import functions as f
 
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable, TooLarge, TooManyRejects
 from fll_hbase.runtime.retry import RetryPolicy

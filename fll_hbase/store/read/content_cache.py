@@ -16,7 +16,7 @@ from fll_hbase.keys import layout
 from fll_hbase.model import field_relations, lineage
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, LineageUnion
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.derivation_digests import derivation_digests
+from fll_hbase.model.derivation_parts import derivation_digests
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction

@@ -7,8 +7,13 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.derivation_digests import field_digest
-from fll_hbase.model.derivation_parts import ContentDerivations, DerivationParts, Edge, OperationIdentity
+from fll_hbase.model.derivation_parts import (
+    ContentDerivations,
+    DerivationParts,
+    Edge,
+    OperationIdentity,
+    field_digest,
+)
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline

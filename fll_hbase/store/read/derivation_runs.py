@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model import masking
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.derivation_parts import field_digest
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime import deadline

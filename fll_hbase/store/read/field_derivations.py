@@ -12,7 +12,7 @@ from typing import TypeAlias
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.derivation_parts import field_digest
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import RunKey
 from fll_hbase.model.window import Direction, Window

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from fll_hbase.keys import calendars
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.derivation_parts import field_digest
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fll_hbase.model.dataset_fields import operations_from, operations_into
 from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.field_relations import operations_from, operations_into
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fll_hbase.model.dataset_fields import read_fields, related_fields, written_fields
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.field_relations import read_fields, related_fields, written_fields
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.runtime import deadline
 from fll_hbase.store.components import Reader

@@ -9,8 +9,8 @@ from itertools import islice, repeat
 from typing import TypeAlias
 
 from fll_hbase.keys import layout
-from fll_hbase.model.dataset_fields import written_fields
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.field_relations import written_fields
 from fll_hbase.model.run_events import EventLineage
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.runtime import deadline

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
 from fll_hbase.model.field_map import FieldMap, build_field_map
+from fll_hbase.model.hop_operations import without_masked_ways
 from fll_hbase.model.operations import Operation
-from fll_hbase.model.value_masks import without_masked_ways
 from fll_hbase.store.read.content_cache import ContentCache
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from itertools import compress, islice
 
 from cachetools import LRUCache
 
-from fll_hbase.keys import layout, namespaces, ranges
+from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.model import masking
 from fll_hbase.model.access import Role
@@ -76,7 +76,7 @@ class VisibleTable:
         # Keyed by escaped namespaces: a query checks a few of them thousands of times.
         self._reads = lru_cache(_DECISIONS_MAX)(lambda escaped: not escaped or may_read(unescape(escaped)))
         # Hidden namespaces outside these ranges are not even skipped: the time for that would reveal them.
-        self._spans = namespaces.spans_of(patterns)
+        self._spans = ranges.spans_of(patterns)
         size = -(-len(self._spans) // _SPANS_MAX)
         groups = [self._spans[begin : begin + size] for begin in range(0, len(self._spans), size or 1)]
         self._wide_spans = [(group[0][0], group[-1][1]) for group in groups]
@@ -196,7 +196,7 @@ class VisibleTable:
 
     def _is_visible(self, key: bytes) -> bool:
         """Return whether a row may be shown, by the namespace in its key; access rows never are."""
-        return self._reads(namespaces.escaped_namespace(key)) and not key.startswith(layout.ACCESS)
+        return self._reads(ranges.escaped_namespace(key)) and not key.startswith(layout.ACCESS)
 
     def _shown(self, rows: Iterable[tuple[bytes, Row]], columns: Columns) -> Iterator[tuple[bytes, Row]]:
         """Yield visible rows as shown, leaving out rows without any shown cell."""
@@ -221,7 +221,7 @@ class VisibleTable:
         self, start: bytes, stop: bytes, columns: Columns, limit: int | None
     ) -> Iterator[tuple[bytes, Row]]:
         """Yield the visible rows of a range, using the ranges in which namespaces may be visible."""
-        head = namespaces.namespace_head(start, stop)
+        head = ranges.namespace_head(start, stop)
         if not head:
             yield from self._scan_range(start, stop, columns, limit)
             return
@@ -251,7 +251,7 @@ class VisibleTable:
             read, next_start = 0, b""
             for key, row in rows:
                 if not self._is_visible(key):
-                    next_start = namespaces.namespace_end(key)
+                    next_start = ranges.namespace_end(key)
                     break
                 if kind in _MASKED:
                     yield from self._shown([(key, row)], columns)
@@ -284,7 +284,7 @@ class VisibleTable:
     def _changed_namespaces(self, put: Put) -> list[str | None]:
         """Return the namespaces that a change affects, with None for a change that affects all."""
         if not put.row.startswith(layout.POLICIES):
-            return [namespaces.namespace_of(put.row)]
+            return [ranges.namespace_of(put.row)]
         if namespace := layout.parse_policy(put.row)[1]:
             return [namespace]
         # Replacing or removing a policy, even a hidden one, affects the namespace of its field.
@@ -368,4 +368,4 @@ def _plain_namespace(start: bytes, stop: bytes) -> bytes | None:
     kind = start[:2]
     if kind in _SHOWN_AS_THEY_ARE:
         return b"" if stop <= ranges.prefix_end(kind) else None
-    return None if kind in _MASKED else namespaces.only_namespace(start, stop) or None
+    return None if kind in _MASKED else ranges.only_namespace(start, stop) or None

@@ -15,8 +15,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from fll_hbase.keys import calendars
-from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
-from fll_hbase.keys.packed_run import run_segment
+from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, run_segment, unescape
 from fll_hbase.model.runs import ProgramRun, RunKey
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.runtime import typed_json

@@ -15,7 +15,7 @@ from fll_hbase.keys import layout
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_sets import operations_by_field
+from fll_hbase.model.operation_graph import operations_by_field
 from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
 from fll_hbase.model.window import Direction
 from fll_hbase.runtime.errors import CorruptRow

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.client_work import LONG_SECONDS
+from api.http.clients import LONG_SECONDS
 from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
-from api.observability import readiness
-from api.observability.readiness import Readiness
+from api.routes import health
+from api.routes.health import Readiness
 from fll_hbase.runtime.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -381,8 +381,8 @@ class TestReadiness:
                 checked.require()
 
     def test_of_a_store_that_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(readiness, "PAUSE_SECONDS", 0.01)
-        monkeypatch.setattr(readiness, "GRACE_SECONDS", 0.5)
+        monkeypatch.setattr(health, "PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(health, "GRACE_SECONDS", 0.5)
         hangs, released = threading.Event(), threading.Event()
         checked = Readiness(lambda: None if not hangs.is_set() else released.wait() and None)
         eventually(lambda: self.is_ready(checked), "a check has ended")
@@ -402,8 +402,8 @@ class TestReadiness:
         return True
 
     def test_checks_end_when_no_caller_is_left(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(readiness, "PAUSE_SECONDS", 0.01)
-        monkeypatch.setattr(readiness, "WANTED_SECONDS", 0.05)
+        monkeypatch.setattr(health, "PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(health, "WANTED_SECONDS", 0.05)
         calls = []
         checked = Readiness(lambda: calls.append(1))
         checked.require()

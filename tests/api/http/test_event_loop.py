@@ -26,9 +26,8 @@ from waitress.buffers import OverflowableBuffer
 from api.http.connection import REQUESTS_MAX, Connection
 from api.http.event_loop import BULK_EVENTS_MAX, EventLoop
 from api.http.event_server import HttpServer
-from api.http.gunicorn_worker import COLLECT_EVERY, HttpWorker
 from api.observability.observer import AnsweredRequest, RequestObserver
-from api.server import _Server
+from api.server import COLLECT_EVERY, HttpWorker, _Server
 from fll_hbase.runtime.config import Settings
 from tests.support.raw_http import Server, answer, head
 from tests.support.served_app import serving

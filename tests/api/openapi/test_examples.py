@@ -15,7 +15,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from api.security.origins import RESPONSE_HEADERS
+from api.security.hosts import RESPONSE_HEADERS
 from fll_hbase.runtime import clock
 from fll_hbase.sample.load import load
 from fll_hbase.store.lineage_store import LineageStore

@@ -14,7 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from api.batches import batch_answers
+from api.routes import questions as question_routes
 from api.wire.budget import CLIENT_LEFT
 from fll_hbase.runtime.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
@@ -300,7 +300,7 @@ class TestBounds:
         self, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         record_new(client, copying("a", "b", "x"))
-        monkeypatch.setattr(batch_answers, "ANSWER_BYTES_MAX", 10)
+        monkeypatch.setattr(question_routes, "ANSWER_BYTES_MAX", 10)
         # Equal ones count, too: each of them is sent.
         for questions in (("a", "b"), ("a", "a")):
             body = ask(client, *map(lineage_path, questions))

@@ -30,7 +30,7 @@ from api.security.authentication import (
 from api.wire.environ import PRINCIPAL
 from fll_hbase.keys import access_rows
 from fll_hbase.model.access import Grant, Principal, Role
-from fll_hbase.model.access_tokens import new_token as unknown_token
+from fll_hbase.model.access import new_token as unknown_token
 from fll_hbase.runtime import clock
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, StoreUnavailable

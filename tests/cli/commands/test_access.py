@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.model.access_tokens import parse_token
+from fll_hbase.model.access import parse_token
 from fll_hbase.tables import open_table
 from tests.support.commands import END_MS, complaint, fll, printed
 

@@ -13,8 +13,7 @@ import pytest
 
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import detect
+from fll_hbase.ingest.registry import DocumentReader, detect
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window

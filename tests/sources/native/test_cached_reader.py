@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.ingest.reader import DocumentReader
-from fll_hbase.ingest.registry import format_named
+from fll_hbase.ingest.registry import DocumentReader, format_named
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.sources.native import document
 from fll_hbase.sources.native.cached_reader import (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fll_hbase.model import lineage
 from fll_hbase.model.access import Grant, Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
-from fll_hbase.model.derivation_digests import field_digest
+from fll_hbase.model.derivation_parts import field_digest
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import RecordedRun, State
 from fll_hbase.model.window import DAY_MS, Window

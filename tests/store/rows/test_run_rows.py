@@ -16,7 +16,7 @@ from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import DatasetMetadata, Field
 from fll_hbase.model.field_relations import dataset_relations, is_same_lineage, iter_edges
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_sets import operations_by_field
+from fll_hbase.model.operation_graph import operations_by_field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, RunKey, State, run_key
 from fll_hbase.model.window import Direction

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.lineage import limit_unknown
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.model.unknown_relations import limit_unknown
 from fll_hbase.sources.sql.names.table_schemas import TableSchemas
 from fll_hbase.sources.sql.queries.column_provenance import (
     ColumnProvenance,

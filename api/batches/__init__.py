@@ -1,1 +1,0 @@
-"""Batches of queries, each answered as its own request."""
