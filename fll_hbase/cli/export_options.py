@@ -113,4 +113,4 @@ def _check(given: list[str], values: dict[str, Any]) -> None:
         f"--service {item}: give NAME=NS." for item in values["service"] if not all(item.partition("="))
     ]
     if faults:
-        raise click.UsageError(" ".join(faults), click.get_current_context())
+        raise click.UsageError(" ".join(faults))

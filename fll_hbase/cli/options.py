@@ -150,23 +150,20 @@ def _read(
     A field may also be given as NS/NAME and FIELD, unless `counts` includes two. An argument with several
     readings is looked up in the catalogue. Raises UsageError, InvalidQuery, LineageError.
     """
-    context = click.get_current_context()
     if len(names) in counts:
-        parts = [
-            part.convert(name, _parameter(hint), context)
-            for name, (hint, part) in zip(names, _PARTS, strict=False)
-        ]
+        hinted = zip(names, _PARTS, strict=False)
+        parts = [part.convert(name, _parameter(hint), None) for name, (hint, part) in hinted]
         return _remember(Reading(*parts))
     field = ""
     if len(names) == 2 and form == _FIELD_FORM:
-        field = NAME.convert(names[1], _parameter("FIELD"), context)
+        field = NAME.convert(names[1], _parameter("FIELD"), None)
         readings = dataset_readings
     matches: list[Reading] = []
     if field or len(names) == 1:
-        text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(form), context)
+        text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(form), None)
         matches = readings(text)
     if not matches:
-        raise click.UsageError(f"Give {form}{advise_form(names, form)}.", context)
+        raise click.UsageError(f"Give {form}{advise_form(names, form)}.")
     dataset_or_field = matches[0]
     if len(matches) > 1:
         with Target(options.get("store"), options.get("server")).open() as client:
@@ -251,9 +248,7 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
     @functools.wraps(command)
     def with_window(*, start: str | None, end: str | None, period: str | None, **others: Any) -> None:
         if period is not None and (start is not None or end is not None):
-            raise click.UsageError(
-                "Give --window or --start and --end, not both.", click.get_current_context()
-            )
+            raise click.UsageError("Give --window or --start and --end, not both.")
         zone = current_zone()
         first = default_start if start is None else start
         window = _period(period, zone) if period is not None else _bounds(first, end, zone)
@@ -346,7 +341,7 @@ class Target:
     def __post_init__(self) -> None:
         """Raise UsageError for both a store and a server."""
         if self.store is not None and self.server is not None:
-            raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
+            raise click.UsageError("Give --store or --server, not both.")
 
     @property
     def url(self) -> str:

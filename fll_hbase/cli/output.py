@@ -71,7 +71,7 @@ def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Co
         def with_format(*, output_format: str | None, as_json: bool, **others: Any) -> None:
             if as_json and output_format not in (None, JSON):
                 message = f"Give --json or --format {output_format}, not both."
-                raise click.UsageError(message, click.get_current_context())
+                raise click.UsageError(message)
             chosen = JSON if as_json else output_format or formats[0]
             command(output_format=chosen, **others)
 

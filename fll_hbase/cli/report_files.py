@@ -56,12 +56,9 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
                 )
                 # For a PDF, the user prints the page with a browser.
                 pdf = "; a browser prints .html as PDF" if output.suffix.lower() == ".pdf" else ""
-                raise click.UsageError(f"--output {output}: {detail}{pdf}.", click.get_current_context())
+                raise click.UsageError(f"--output {output}: {detail}{pdf}.")
             if not output.parent.is_dir():
-                raise click.UsageError(
-                    f"--output {output}: the folder {output.parent} does not exist.",
-                    click.get_current_context(),
-                )
+                raise click.UsageError(f"--output {output}: the folder {output.parent} does not exist.")
             _write(output, partial(command, output_format=suffix, **others))
 
         return with_output

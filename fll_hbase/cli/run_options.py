@@ -92,7 +92,7 @@ def row_options(command: Command) -> Command:
         given = [name for name in names if others.pop(name)]
         if len(given) > 1:
             options = " or ".join(f"--{name}" for name in given)
-            raise click.UsageError(f"Give {options}, not both.", click.get_current_context())
+            raise click.UsageError(f"Give {options}, not both.")
         command(row_format=given[0] if given else None, **others)
 
     decorated: Command = with_row_format
@@ -132,23 +132,22 @@ def run_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def with_file_run(*, sql: bool, pipeline: bool, **others: Any) -> None:
-        context = click.get_current_context()
         if sql and pipeline:
-            raise click.UsageError("Give --sql or --pipeline, not both.", context)
+            raise click.UsageError("Give --sql or --pipeline, not both.")
         kind = SQL if sql else PIPELINE if pipeline else ""
         if not kind and is_sql(others["file"]):
             kind = SQL
         # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
-        _check({"namespace": others.get("namespace"), **values}, kind, context)
+        _check({"namespace": others.get("namespace"), **values}, kind)
         # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
         values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
-        command(file_run=_file_run(kind, values, context) if kind else None, **others)
+        command(file_run=_file_run(kind, values) if kind else None, **others)
 
     return with_file_run
 
 
-def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> FileRun:
+def _file_run(kind: str, values: dict[str, Any]) -> FileRun:
     start = resolve_option("start", values["start"] or "now")
     return FileRun(
         kind=kind,
@@ -162,30 +161,28 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
         dialect=values["dialect"] or DIALECTS[0],
         defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
         dataset_namespace=values["dataset_namespace"],
-        arguments=dict(split_argument(argument, context) for argument in values["argument"]),
+        arguments=dict(split_argument(argument) for argument in values["argument"]),
     )
 
 
-def split_argument(argument: str, context: click.Context) -> tuple[str, str]:
+def split_argument(argument: str) -> tuple[str, str]:
     """Return key and value of `KEY=VALUE`; the value may be empty. Raises UsageError."""
     key, equals, value = argument.partition("=")
     if not (key and equals):
-        raise click.UsageError(f"--argument {argument}: give KEY=VALUE.", context)
+        raise click.UsageError(f"--argument {argument}: give KEY=VALUE.")
     return key, value
 
 
-def _check(values: dict[str, Any], kind: str, context: click.Context) -> None:
+def _check(values: dict[str, Any], kind: str) -> None:
     """Raise UsageError for required options that are missing, and for options of another kind of file."""
     # click's `required=True` has no condition, but these options are only needed with --sql and --pipeline.
     missing = [f"--{name}" for name in _REQUIRED if kind and values[name] is None]
     if missing:
-        subject = (
-            f"--{kind}" if context.params[kind] else f"{file_name(context.params['file'])} is SQL, which"
-        )
-        raise click.UsageError(f"{subject} needs {', '.join(missing)} too.", context)
+        typed = click.get_current_context().params
+        subject = f"--{kind}" if typed[kind] else f"{file_name(typed['file'])} is SQL, which"
+        raise click.UsageError(f"{subject} needs {', '.join(missing)} too.")
     other_kinds = {SQL: _KIND_ONLY[PIPELINE], PIPELINE: _KIND_ONLY[SQL]}
     excluded = other_kinds.get(kind, (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE]))
-    given = [f"--{name}" for name in excluded if values[name]]
-    if given:
+    if given := [f"--{name}" for name in excluded if values[name]]:
         kinds = " or ".join(f"--{other}" for other in (SQL, PIPELINE) if other != kind)
-        raise click.UsageError(f"{', '.join(given)}: only with {kinds}.", context)
+        raise click.UsageError(f"{', '.join(given)}: only with {kinds}.")

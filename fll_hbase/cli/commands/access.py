@@ -66,7 +66,7 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def with_grants(*, roles: tuple[str, ...], patterns: tuple[str, ...], **others: Any) -> None:
             if bool(roles) is not bool(patterns):
-                raise click.UsageError("Give both --role and --namespace.", click.get_current_context())
+                raise click.UsageError("Give both --role and --namespace.")
             pairs = dict.fromkeys((role, pattern) for role in roles for pattern in patterns)
             command(grants=[Grant(Role(role), pattern) for role, pattern in pairs], **others)
 

@@ -156,23 +156,22 @@ def _markdown(body: ImpactAnswer, window: WindowText) -> str:
 
 def _check(name: str, field: str, change: Mapping[str, Any]) -> None:
     """Raise UsageError unless there is one change with the options that it needs, and no others."""
-    context = click.get_current_context()
     kinds = [option for option in ("drop", "rename", "new_type") if change[option]]
     files = [option for option in ("dbt", "sql", "pipeline") if change[option] is not None]
     if bool(name) + len(files) != 1:
-        raise click.UsageError("Give one change: FIELD, --dbt, --sql or --pipeline.", context)
+        raise click.UsageError("Give one change: FIELD, --dbt, --sql or --pipeline.")
     if name and len(kinds) != 1:
-        raise click.UsageError("Give one of --drop, --rename TO and --type T.", context)
+        raise click.UsageError("Give one of --drop, --rename TO and --type T.")
     if files and kinds:
-        raise click.UsageError("--drop, --rename and --type need a FIELD.", context)
+        raise click.UsageError("--drop, --rename and --type need a FIELD.")
     allowed = _OPTIONS[files[0]] if files else ()
     given = [option for option in _FILE_OPTIONS if change[option] and option not in allowed]
     if given:
-        raise click.UsageError(f"{', '.join(map(_option, given))}: not for this change.", context)
+        raise click.UsageError(f"{', '.join(map(_option, given))}: not for this change.")
     required = ["program_namespace"] + (["application", "program"] if files and files != ["dbt"] else [])
     missing = [option for option in required if files and not change[option]]
     if missing:
-        raise click.UsageError(f"--{files[0]} needs {', '.join(map(_option, missing))} too.", context)
+        raise click.UsageError(f"--{files[0]} needs {', '.join(map(_option, missing))} too.")
 
 
 _DATASETS = ("program_namespace", "dataset_namespace")
@@ -211,7 +210,6 @@ def _document(change: Mapping[str, Any]) -> dict[str, Any]:
 
         return dbt.read_target(change["dbt"], dataset_namespace=change["dataset_namespace"] or "")
     kind = SQL if change["sql"] is not None else PIPELINE
-    context = click.get_current_context()
     run = FileRun(
         kind=kind,
         application=change["application"],
@@ -221,7 +219,7 @@ def _document(change: Mapping[str, Any]) -> dict[str, Any]:
         dialect=change["dialect"] or DIALECTS[0],
         defaults={name: change[name] for name in ("catalog", "schema") if change[name]},
         dataset_namespace=change["dataset_namespace"] or "",
-        arguments=dict(split_argument(argument, context) for argument in change["arguments"]),
+        arguments=dict(split_argument(argument) for argument in change["arguments"]),
     )
     (line,) = run.read(change[kind], config.from_environment().document_bytes_max)
     if line.error is not None:

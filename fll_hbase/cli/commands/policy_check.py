@@ -75,7 +75,7 @@ def check(
     it, without the violations already reported.
     """
     if (url is None) is not (secret_file is None):
-        raise click.UsageError("--webhook and --secret-file go together.", click.get_current_context())
+        raise click.UsageError("--webhook and --secret-file go together.")
     settings = config.from_environment(store=store)
     is_complete = True
     with (

@@ -138,7 +138,7 @@ def runs(
     options of the next page are printed on standard error.
     """
     if not name and (field or cursor):
-        raise click.UsageError("--field and --cursor need NAME.", click.get_current_context())
+        raise click.UsageError("--field and --cursor need NAME.")
     options: dict[str, Any] = {"start": window.start, "end": window.end, "limit": limit}
     options |= {"program": program or "", "state": state or ""}
     answer: TableAnswer[RunsAnswer] | TableAnswer[NamespaceRunsAnswer]

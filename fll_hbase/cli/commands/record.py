@@ -164,15 +164,14 @@ def _check_input(
     file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, row_format: str | None
 ) -> None:
     """Raise UsageError unless there is one input, FILE or --dbt, of one kind."""
-    context = click.get_current_context()
     # click can require a single parameter, but not one of two.
     if dbt_target is not None and (file is not None or file_run is not None):
-        raise click.UsageError("Give FILE or --dbt, not both.", context)
+        raise click.UsageError("Give FILE or --dbt, not both.")
     if row_format and (dbt_target is not None or file_run is not None):
         other = "dbt" if file_run is None else file_run.kind
-        raise click.UsageError(f"Give --{row_format} or --{other}, not both.", context)
+        raise click.UsageError(f"Give --{row_format} or --{other}, not both.")
     if dbt_target is None and file is None:
-        raise click.UsageError("Missing argument 'FILE'.", context)
+        raise click.UsageError("Missing argument 'FILE'.")
 
 
 def _check_namespaces(
@@ -183,13 +182,12 @@ def _check_namespaces(
     dataset_namespace: str,
 ) -> None:
     """Raise UsageError for rows without --namespace, and for a --dataset-namespace that nothing uses."""
-    context = click.get_current_context()
     is_used = dbt_target is not None or row_format or (file_run is not None and file_run.kind == SQL)
     if dataset_namespace and not is_used:
         options = ", ".join(f"--{document_format.name}" for document_format in ROW_FORMATS)
-        raise click.UsageError(f"--dataset-namespace needs --dbt, SQL or one of {options}.", context)
+        raise click.UsageError(f"--dataset-namespace needs --dbt, SQL or one of {options}.")
     if row_format and not namespace:
-        raise click.UsageError(f"--{row_format} needs --namespace too.", context)
+        raise click.UsageError(f"--{row_format} needs --namespace too.")
 
 
 def _read_lines(

@@ -140,7 +140,7 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
     Without POLICY, --all reports on all policies, one after the other.
     """
     if not query.policy and not has_all():
-        raise click.UsageError("Give a POLICY, or --all for all policies.", click.get_current_context())
+        raise click.UsageError("Give a POLICY, or --all for all policies.")
     if not query.policy:
         _print_all(query, window, target, output_format)
         return
@@ -158,9 +158,7 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
 def _print_all(query: Retention, window: WindowText, target: Target, output_format: str) -> None:
     """Print the reports on all visible policies on the age of data, by name. Raises UsageError for CSV."""
     if output_format == CSV:
-        raise click.UsageError(
-            "--all has no CSV; ask for one policy, or for JSON.", click.get_current_context()
-        )
+        raise click.UsageError("--all has no CSV; ask for one policy, or for JSON.")
     with target.open() as client:
         # By page, because the default limit of a list would cut them.
         lists = list(client.pages(Policies()))

@@ -116,9 +116,9 @@ def list_tags(
     With --inherited, the window selects the runs through which a tag is inherited.
     """
     if tag_name is not None and namespace:
-        raise click.UsageError("Give --tag or a dataset or field, not both.", click.get_current_context())
+        raise click.UsageError("Give --tag or a dataset or field, not both.")
     if inherited and not field:
-        raise click.UsageError("--inherited needs a field.", click.get_current_context())
+        raise click.UsageError("--inherited needs a field.")
     options: dict[str, Any] = {"inherited": inherited, "level": level, "limit": limit}
     with target.open() as client:
         if field:
@@ -238,7 +238,7 @@ def _check_options(
         names = [f"--{name.replace('_', '-')}" for name, value in flow_options.items() if value]
         faults += [f"{', '.join(names)}: only with --flow."] if names else []
     if faults:
-        raise click.UsageError(" ".join(faults), click.get_current_context())
+        raise click.UsageError(" ".join(faults))
 
 
 def _has_pattern(flow_options: Mapping[str, Any]) -> bool:

@@ -59,24 +59,24 @@ def split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     """Return the values of an option by name, the last one of each name. Raises BadParameter without `=`."""
     for value in values:
         if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE.", ctx, param)
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE.")
     return dict(value.split("=", 1) for value in values)
 
 
 def _parse_conf(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
     """Return Spark settings by name. Raises BadParameter for names that are not Spark's or are reserved."""
     conf = split_pairs(ctx, param, values)
-    _check_conf(conf, ctx, param)
+    _check_conf(conf)
     return conf
 
 
-def _check_conf(conf: Mapping[str, str], ctx: click.Context, param: click.Parameter | None = None) -> None:
+def _check_conf(conf: Mapping[str, str]) -> None:
     """Raise BadParameter for names that are not Spark's, or that the job sets itself."""
     for name in conf:
         if not name.startswith("spark."):
-            raise click.BadParameter(f"{name!r} is not a setting of Spark, spark.NAME.", ctx, param)
+            raise click.BadParameter(f"{name!r} is not a setting of Spark, spark.NAME.")
         if name in _JOB_SETTINGS:
-            raise click.BadParameter(f"{name} cannot be set: {_JOB_SETTINGS[name]}.", ctx, param)
+            raise click.BadParameter(f"{name} cannot be set: {_JOB_SETTINGS[name]}.")
 
 
 class MemorySize(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -142,7 +142,7 @@ def job_options(command: Command) -> Command:
         verbose: bool,
         **others: Any,
     ) -> None:
-        _check_conf(config.spark_settings, click.get_current_context())
+        _check_conf(config.spark_settings)
         memory = {DRIVER_MEMORY: driver_memory} if driver_memory else {}
         launch = LaunchOptions(master, {**config.spark_settings, **conf, **memory}, summary, verbose)
         command(settings=job_settings(store, config.settings), launch=launch, **others)
@@ -191,7 +191,7 @@ def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | 
     try:
         return NO_LIMIT if value is None else parse_limit(value)
     except ConfigurationError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        raise click.BadParameter(str(error)) from error
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def source_options(command: Command) -> Command:
             source, **members, value_format=value_format and ValueFormat(value_format), extra=options
         )
         if members["ending"] and not once:
-            raise click.UsageError("--ending needs --once.", click.get_current_context())
+            raise click.UsageError("--ending needs --once.")
         topic = dead_letter and stream_options.parse_dead_letter(dead_letter, parsed)
         if topic or isinstance(parsed, KafkaOptions):
             packages += kafka_connector.missing_packages(packages, jars)
