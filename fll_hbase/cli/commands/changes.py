@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from fll_hbase.cli import groups
 from fll_hbase.cli.empty_answers import empty_note, failed_note
 from fll_hbase.cli.options import (
     Target,
@@ -24,12 +23,7 @@ from fll_hbase.queries.history import History
 from fll_hbase.queries.time_window import WindowText
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll history hospital PatientRecords patient_medical_score --start now-90d
-""",
-)
+@groups.command("fll history hospital PatientRecords patient_medical_score --start now-90d")
 @field_arguments
 @query_options(History)
 @verbose_option
@@ -50,14 +44,11 @@ def history(*, query: History, window: WindowText, target: Target, output_format
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll diff hospital PatientRecords patient_medical_score
-  fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d
-  fll diff bank/RiskScores --start now-14d
-  fll diff bank/RiskScores --output changes.html
-""",
+@groups.command(
+    "fll diff hospital PatientRecords patient_medical_score",
+    "fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d",
+    "fll diff bank/RiskScores --start now-14d",
+    "fll diff bank/RiskScores --output changes.html",
 )
 @dataset_or_field_arguments
 @query_options(DatasetDiff, without=("timezone",))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.table_scan import scan
 from fll_hbase.cli.error_output import FAILURE, print_err
-from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.output import print_page
 from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.runtime import config
@@ -34,24 +34,15 @@ def _compression(default: str) -> Callable[[Callable[..., None]], Callable[..., 
     )
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll table ddl --store hbase://localhost:9090/field_level_lineage | hbase shell -n
-  fll table describe --store hbase://localhost:9090/field_level_lineage
-""",
+@groups.group(
+    "fll table ddl --store hbase://localhost:9090/field_level_lineage | hbase shell -n",
+    "fll table describe --store hbase://localhost:9090/field_level_lineage",
 )
 def table() -> None:
     """Create and check the table of an HBase store, and look inside a store of any engine."""
 
 
-@table.command(
-    epilog="""\b
-Example:
-  fll table create --store hbase://localhost:9090/field_level_lineage
-""",
-)
+@table.command(epilog=groups.examples("fll table create --store hbase://localhost:9090/field_level_lineage"))
 @_store
 @_compression("NONE")
 @click.option("--if-missing", is_flag=True, help="Succeed without a change if the table exists.")
@@ -71,10 +62,7 @@ def create(*, store: str | None, compression: str, if_missing: bool) -> None:
 
 
 @table.command(
-    epilog="""\b
-Example:
-  fll table describe --store hbase://localhost:9090/field_level_lineage
-""",
+    epilog=groups.examples("fll table describe --store hbase://localhost:9090/field_level_lineage")
 )
 @_store
 def describe(*, store: str | None) -> None:
@@ -96,10 +84,9 @@ def describe(*, store: str | None) -> None:
 
 
 @table.command(
-    epilog="""\b
-Example:
-  fll table ddl --store hbase://localhost:9090/field_level_lineage --compression ZSTD | hbase shell -n
-""",
+    epilog=groups.examples(
+        "fll table ddl --store hbase://localhost:9090/field_level_lineage --compression ZSTD | hbase shell -n"
+    )
 )
 @_store
 @_compression(hbase_schema.COMPRESSION)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import (
     NAME,
@@ -85,13 +86,10 @@ def change_options(command: Command) -> Command:
     return command
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll impact bank/DailyTransactions.UID --drop --window now-90d
-  fll impact --dbt target --namespace shop --fail-on removed,retyped
-  fll impact --sql nightly.sql --namespace shop --application a --program nightly
-""",
+@groups.command(
+    "fll impact bank/DailyTransactions.UID --drop --window now-90d",
+    "fll impact --dbt target --namespace shop --fail-on removed,retyped",
+    "fll impact --sql nightly.sql --namespace shop --application a --program nightly",
 )
 @optional_single_field_arguments
 @change_options

@@ -7,16 +7,13 @@ from functools import partial
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.options import Target, open_remote, query_read_seconds, target_options
 from fll_hbase.runtime import config
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll mcp --server https://lineage.example.com
-  fll mcp --store sqlite:///data/field_level_lineage.db
-""",
+@groups.command(
+    "fll mcp --server https://lineage.example.com", "fll mcp --store sqlite:///data/field_level_lineage.db"
 )
 @click.option("--write", is_flag=True, help="Also offer a tool that records runs.")
 @target_options

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import POLICY, TIME, zone_option
 from fll_hbase.cli.word_choice import STORE_HELP
@@ -32,13 +33,10 @@ EVENT_TYPE = "fll_hbase.flow.violation"
 SECRET_BYTES_MAX = 4_096
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll policy check
-  fll policy check no-pii-in-marketing --since now-1d
-  fll policy check --webhook https://alerts.example.org/fll --secret-file secret
-""",
+@groups.command(
+    "fll policy check",
+    "fll policy check no-pii-in-marketing --since now-1d",
+    "fll policy check --webhook https://alerts.example.org/fll --secret-file secret",
 )
 @click.argument("policy", metavar="[POLICY]", type=POLICY, required=False)
 @click.option(

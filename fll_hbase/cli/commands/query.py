@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.empty_answers import (
     empty_note,
     failed_note,
@@ -42,12 +43,9 @@ if TYPE_CHECKING:
 STATES = tuple(state.value for state in State)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll lineage bank DailyTransactions --direction forward --level 5
-  fll lineage myns/mytableds --start now-90d --format csv
-""",
+@groups.command(
+    "fll lineage bank DailyTransactions --direction forward --level 5",
+    "fll lineage myns/mytableds --start now-90d --format csv",
 )
 @dataset_arguments
 @query_options(Lineage)
@@ -71,12 +69,9 @@ def lineage(*, query: Lineage, window: WindowText, target: Target, output_format
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll field hospital PatientRecords patient_medical_score
-  fll field bank/DailyTransactions.UID --direction forward --view simple
-""",
+@groups.command(
+    "fll field hospital PatientRecords patient_medical_score",
+    "fll field bank/DailyTransactions.UID --direction forward --view simple",
 )
 @field_arguments
 @query_options(FieldLineage)
@@ -100,13 +95,10 @@ def field(*, query: FieldLineage, window: WindowText, target: Target, output_for
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll runs bank DailyTransactions --start now-1d
-  fll runs bank/DailyTransactions --field UID --program features --state FAIL --format csv
-  fll runs bank --state FAIL
-""",
+@groups.command(
+    "fll runs bank DailyTransactions --start now-1d",
+    "fll runs bank/DailyTransactions --field UID --program features --state FAIL --format csv",
+    "fll runs bank --state FAIL",
 )
 @catalogue_arguments
 @click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
@@ -171,12 +163,9 @@ def _next_page(page: Mapping[str, Any]) -> str:
     return f"fll: more: the same with `{times} --cursor {page['cursor']}`"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll programs bank DailyTransactions --start now-30d
-  fll programs bank DailyTransactions --field UID --direction forward
-""",
+@groups.command(
+    "fll programs bank DailyTransactions --start now-30d",
+    "fll programs bank DailyTransactions --field UID --direction forward",
 )
 @dataset_arguments
 @query_options(Programs)
@@ -197,13 +186,7 @@ def programs(*, query: Programs, window: WindowText, target: Target, output_form
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll find uid
-  fll find transactions --kind endpoint
-""",
-)
+@groups.command("fll find uid", "fll find transactions --kind endpoint")
 @click.argument("text", metavar="TEXT", type=NAME)
 @click.option(
     "--kind",

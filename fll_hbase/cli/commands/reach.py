@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-import click
-
+from fll_hbase.cli import groups
 from fll_hbase.cli.empty_answers import empty_note, failed_note
 from fll_hbase.cli.options import Target, field_arguments, target_options
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
@@ -23,13 +22,10 @@ _TEXTS = {
 }
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll reach bank DailyTransactions UID --direction forward
-  fll reach hospital PatientRecords patient_medical_score --causal --format csv
-  fll reach bank/CustomerAccounts.UID --direction both
-""",
+@groups.command(
+    "fll reach bank DailyTransactions UID --direction forward",
+    "fll reach hospital PatientRecords patient_medical_score --causal --format csv",
+    "fll reach bank/CustomerAccounts.UID --direction both",
 )
 @field_arguments
 @query_options(Reach)

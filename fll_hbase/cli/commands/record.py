@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.export_options import LineageExport, export_options
 from fll_hbase.cli.next_questions import dataset_question, next_questions
@@ -42,19 +43,16 @@ WARNINGS_MAX = 100
 """Maximum number of distinct warnings that are printed. A job usually repeats a warning in every document."""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll record runs.ndjson.gz
-  fll record run.json --namespace shop --server http://localhost:8080
-  fll record nightly.sql --namespace shop --application a --program nightly --dry-run
-  fll record --pipeline etl.json --namespace shop --application a --program etl
-  fll record --dbt target --namespace shop
-  fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host
-  fll record --marquez events.ndjson --server http://localhost:8080
-  fll record --spline plans.ndjson --namespace shop
-  fll record --openmetadata lineage.ndjson --namespace shop --service pg=postgres://db:5432
-""",
+@groups.command(
+    "fll record runs.ndjson.gz",
+    "fll record run.json --namespace shop --server http://localhost:8080",
+    "fll record nightly.sql --namespace shop --application a --program nightly --dry-run",
+    "fll record --pipeline etl.json --namespace shop --application a --program etl",
+    "fll record --dbt target --namespace shop",
+    "fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host",
+    "fll record --marquez events.ndjson --server http://localhost:8080",
+    "fll record --spline plans.ndjson --namespace shop",
+    "fll record --openmetadata lineage.ndjson --namespace shop --service pg=postgres://db:5432",
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
 @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import Target, replace_option, target_options
 from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
@@ -20,12 +21,7 @@ from fll_hbase.runtime.escape import escape_control
 REFUSED = "refused"
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll replay /var/spool/lineage --server http://localhost:8080
-""",
-)
+@groups.command("fll replay /var/spool/lineage --server http://localhost:8080")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @replace_option
 @target_options

@@ -6,6 +6,7 @@ import click
 from rich.console import Group
 from rich.text import Text
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.options import Target, target_options
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
@@ -17,13 +18,7 @@ from fll_hbase.runtime.escape import escape_control
 _COLUMNS = ("setting", "value", "from")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll config
-  fll config --changed
-""",
-)
+@groups.command("fll config", "fll config --changed")
 @click.option("--changed", is_flag=True, help="Only settings that differ from their defaults.")
 @target_options
 @format_options(TABLE, JSON)

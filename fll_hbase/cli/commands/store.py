@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
-from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render.console import print_json
 from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
@@ -35,26 +35,21 @@ LINE_SECONDS = 60.0
 _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
-  fll store backup backups/lineage-2026-11-21.db
-  fll store check --repair
-  fll store migrate --store sqlite:///data/lineage.db
-""",
+@groups.group(
+    "fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage",
+    "fll store backup backups/lineage-2026-11-21.db",
+    "fll store check --repair",
+    "fll store migrate --store sqlite:///data/lineage.db",
 )
 def store() -> None:
     """Check a store, move it to another engine, keep copies of it, take it over from an earlier release."""
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
-  fll store copy --from hbase://localhost:9090/field_level_lineage --to sqlite:///copy.db
-""",
+    epilog=groups.examples(
+        "fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage",
+        "fll store copy --from hbase://localhost:9090/field_level_lineage --to sqlite:///copy.db",
+    )
 )
 @click.option("--from", "source", metavar="URL", required=True, help="URL of the store to copy.")
 @click.option(
@@ -107,11 +102,10 @@ def copy(*, source: str, target: str, passes: int, update: bool, output_format: 
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store backup backups/lineage-2026-11-21.db
-  fll store backup backups/latest.db --overwrite --store sqlite:///data/lineage.db
-""",
+    epilog=groups.examples(
+        "fll store backup backups/lineage-2026-11-21.db",
+        "fll store backup backups/latest.db --overwrite --store sqlite:///data/lineage.db",
+    )
 )
 @click.argument("path", metavar="PATH", type=click.Path(dir_okay=False))
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
@@ -137,11 +131,9 @@ def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> Non
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store migrate
-  fll store migrate --store hbase://localhost:9090/field_level_lineage
-""",
+    epilog=groups.examples(
+        "fll store migrate", "fll store migrate --store hbase://localhost:9090/field_level_lineage"
+    )
 )
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
 @format_options(TABLE, JSON, listed=False)
@@ -167,11 +159,9 @@ def migrate(*, url: str | None, output_format: str) -> None:
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store check
-  fll store check --repair --store hbase://gateway:9090/field_level_lineage
-""",
+    epilog=groups.examples(
+        "fll store check", "fll store check --repair --store hbase://gateway:9090/field_level_lineage"
+    )
 )
 @click.option("--repair", is_flag=True, help="Repair what can be repaired; delete nothing.")
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)

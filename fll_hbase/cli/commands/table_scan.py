@@ -11,6 +11,7 @@ from urllib.parse import quote_from_bytes
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.options import current_zone, zone_option
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
@@ -33,13 +34,8 @@ _KEY_CHARACTERS = "|%+-/:@=,"
 _RAW_BYTE = re.compile(rb"\\x([0-9a-f]{2})")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll table scan
-  fll table scan 'b|bank|Statements' --limit 20
-  fll table scan 'r|' --format json
-""",
+@groups.command(
+    "fll table scan", "fll table scan 'b|bank|Statements' --limit 20", "fll table scan 'r|' --format json"
 )
 @click.argument("prefix", metavar="[PREFIX]", default="")
 @click.option("--store", metavar="URL", help=STORE_HELP)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import (
     NAMESPACE,
     POLICY,
@@ -38,13 +38,9 @@ if TYPE_CHECKING:
 _description = click.option("--description", metavar="TEXT", default="", help="The reason.")
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll tag set bank/DailyTransactions.UID PII --by ana@example.org
-  fll tag list bank/CustomerAccounts.UID --inherited
-""",
+@groups.group(
+    "fll tag set bank/DailyTransactions.UID PII --by ana@example.org",
+    "fll tag list bank/CustomerAccounts.UID --inherited",
 )
 def tag() -> None:
     """Set, remove and list tags of fields, such as PII."""
@@ -138,16 +134,12 @@ def _list(
     return client.tags(limit=limit) if tag_name is None else client.tagged_fields(tag_name, limit=limit)
 
 
-@click.group(
-    cls=CommandGroup,
+@groups.group(
+    "fll policy set gdpr --max-age 90d --tag PII",
+    "fll policy set no-ads --flow --tag PII --into 'marketing/*'",
+    "fll policy list",
+    "fll policy check --webhook https://alerts.example.org/fll --secret-file secret",
     modules={"check": "fll_hbase.cli.commands.policy_check"},
-    epilog="""\b
-Examples:
-  fll policy set gdpr --max-age 90d --tag PII
-  fll policy set no-ads --flow --tag PII --into 'marketing/*'
-  fll policy list
-  fll policy check --webhook https://alerts.example.org/fll --secret-file secret
-""",
 )
 def policy() -> None:
     """Set, remove, list and check policies: how long data may live, and where it must not go."""

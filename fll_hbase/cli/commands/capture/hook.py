@@ -5,15 +5,12 @@ from __future__ import annotations
 import click
 
 from fll_hbase.capture import launch
+from fll_hbase.cli import groups
 from fll_hbase.runtime.errors import ConfigurationError
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll capture hook install
-  spark-submit --conf spark.fll.capture.url=http://lineage:8080 job.py
-""",
+@groups.command(
+    "fll capture hook install", "spark-submit --conf spark.fll.capture.url=http://lineage:8080 job.py"
 )
 @click.argument("action", type=click.Choice(["install", "remove", "status"]))
 def hook(*, action: str) -> None:

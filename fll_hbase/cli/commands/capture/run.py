@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from fll_hbase.capture import launch
+from fll_hbase.cli import groups
 from fll_hbase.cli.options import NAMESPACE, SPOOL
 from fll_hbase.runtime.errors import ConfigurationError
 
@@ -16,14 +17,11 @@ SERVER_HELP = "URL of the server (default: FLL_CAPTURE_URL, else FLL_SERVER)."
 SPOOL_HELP = "Directory of plans that wait to be sent (default: FLL_CAPTURE_SPOOL)."
 
 
-@click.command(
+@groups.command(
+    "fll capture run --server http://lineage:8080 job.py 2026-11-01",
+    "fll capture run --server http://lineage:8080 -m package.job",
+    "fll capture run spark-submit --master spark://host:7077 job.py",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="""\b
-Examples:
-  fll capture run --server http://lineage:8080 job.py 2026-11-01
-  fll capture run --server http://lineage:8080 -m package.job
-  fll capture run spark-submit --master spark://host:7077 job.py
-""",
 )
 @click.option("--server", metavar="URL", help=SERVER_HELP)
 @click.option("--namespace", type=NAMESPACE, help="Namespace of the jobs (default: FLL_CAPTURE_NAMESPACE).")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll spark check
-  fll spark check --repair --store hbase://gateway:9090/field_level_lineage
-""",
+@groups.command(
+    "fll spark check", "fll spark check --repair --store hbase://gateway:9090/field_level_lineage"
 )
 @click.option("--repair", is_flag=True, help="Repair what can be repaired; delete nothing.")
 @common.job_options

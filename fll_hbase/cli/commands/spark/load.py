@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
@@ -17,13 +18,11 @@ from fll_hbase.spark.lines.reject_limit import RejectLimit
 FORMATS = ("text", "parquet", "csv")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll spark load 'history/*.ndjson.gz' --rejects rejected
-  fll spark load events.parquet --format parquet --rejects rejected
-  fll spark load 'history/*.parquet' --format parquet --rows databricks --namespace shop --rejects rejected
-""",
+@groups.command(
+    "fll spark load 'history/*.ndjson.gz' --rejects rejected",
+    "fll spark load events.parquet --format parquet --rejects rejected",
+    "fll spark load 'history/*.parquet' --format parquet --rows databricks --namespace shop"
+    " --rejects rejected",
 )
 @click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
 @click.option(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.retention_options import closing_note, policy_options
 from fll_hbase.cli.summary_file import print_summary
@@ -12,16 +11,13 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.store.factory import check_grace
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll spark retention --dry-run
-  fll spark retention --before now-400d
-  fll spark retention --before now-30d --namespace scratch
-  fll spark retention --policy retention.json
+@groups.command(
+    "fll spark retention --dry-run",
+    "fll spark retention --before now-400d",
+    "fll spark retention --before now-30d --namespace scratch",
+    """fll spark retention --policy retention.json
 A policy: {"before": "now-400d", "namespaces": {"scratch": "now-30d"},
-           "endpoints": [{"namespace": "hr", "name": "people", "before": "now-90d"}]}
-""",
+           "endpoints": [{"namespace": "hr", "name": "people", "before": "now-90d"}]}""",
 )
 @policy_options
 @common.job_options

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.commands.spark.stream_source import source_options
 from fll_hbase.cli.error_output import PARTIAL
@@ -27,13 +28,10 @@ _SETTINGS = {
 Every batch is reported on a line, which Spark's progress bar would overwrite."""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll spark stream /data/incoming --store sqlite:///lineage.db --rejects rejects --checkpoint checkpoint
-  fll spark stream kafka://broker:9092/lineage --store hbase://gateway:9090/field_level_lineage
-      --rejects s3a://lake/rejects --checkpoint s3a://lake/checkpoint
-""",
+@groups.command(
+    "fll spark stream /data/incoming --store sqlite:///lineage.db --rejects rejects --checkpoint checkpoint",
+    "fll spark stream kafka://broker:9092/lineage --store hbase://gateway:9090/field_level_lineage\n"
+    "      --rejects s3a://lake/rejects --checkpoint s3a://lake/checkpoint",
 )
 @source_options
 @click.option("--rejects", metavar="DIR", required=True, help="Directory for lines that cannot be recorded.")
