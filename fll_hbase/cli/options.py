@@ -281,21 +281,21 @@ def _bounds(start: str, end: str | None, zone: ZoneInfo) -> WindowText:
     """Return the window between two times. Raises InvalidQuery with each time that does not exist."""
     texts = {"start": start, "end": time_window.DEFAULT_END if end is None else end}
     resolved = resolve_times(texts, zone=zone.key)
-    return WindowText(str(resolved["start"]), str(resolved["end"]), zone=zone.key)
+    return WindowText(**resolved, zone=zone.key)
 
 
-def resolve_times(texts: Mapping[str, str | None], *, zone: str) -> dict[str, str | None]:
-    """Return times in the form of the REST contract, by the names of their options. None stays None.
+def resolve_times(texts: Mapping[str, str], *, zone: str) -> dict[str, str]:
+    """Return times in the form of the REST contract, by the names of their options.
 
     Raises InvalidQuery with each time that does not exist.
     """
-    resolved: dict[str, str | None] = {}
+    resolved: dict[str, str] = {}
     errors: list[FieldError] = []
     for name, text in texts.items():
         try:
             resolved[name] = text and times.resolve_time(text, ZoneInfo(zone), now_ms=now_ms())
         except (ValueError, OverflowError) as error:
-            errors.append(FieldError(name, f"{str(text)[:100]!r} is not a time: {error}"))
+            errors.append(FieldError(name, f"{text[:100]!r} is not a time: {error}"))
     if errors:
         raise InvalidQuery(errors)
     return resolved
@@ -321,7 +321,7 @@ TIME = TimeParam()
 
 def resolve_option(name: str, text: str) -> str:
     """Return the time of option `name` in the form of the REST contract. Raises InvalidQuery."""
-    return str(resolve_times({name: text}, zone=current_zone().key)[name])
+    return resolve_times({name: text}, zone=current_zone().key)[name]
 
 
 def query_read_seconds(settings: config.Settings) -> float:

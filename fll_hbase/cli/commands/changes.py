@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fll_hbase.cli import groups
-from fll_hbase.cli.empty_answers import empty_note, failed_note
+from fll_hbase.cli.empty_answers import lineage_notes
 from fll_hbase.cli.options import (
     Target,
     dataset_or_field_arguments,
@@ -34,8 +34,7 @@ def history(*, query: History, window: WindowText, target: Target, output_format
     with target.open() as client:
         answer = client.ask(query)
         is_empty = not answer.body.stretches and not answer.body.missing_before
-        note = empty_note(client, query.dataset, query, window, output_format) if is_empty else ""
-        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fll_hbase.cli import groups
-from fll_hbase.cli.empty_answers import (
-    empty_note,
-    failed_note,
-    last_run_note,
-    programs_note,
-    unknown_runs_note,
-)
+from fll_hbase.cli.empty_answers import last_run_note, lineage_notes, programs_note, unknown_runs_note
 from fll_hbase.cli.options import (
     NAME,
     Target,
@@ -53,16 +47,15 @@ STATES = tuple(state.value for state in State)
 @format_options(TABLE, JSON, CSV, MERMAID)
 def lineage(*, query: Lineage, window: WindowText, target: Target, output_format: str) -> None:
     """Show which fields of other datasets produce the fields of NAME, and which are produced from them."""
-    dataset = query.dataset
     with target.open() as client:
         answer = client.ask(query)
-        note = "" if answer.body else empty_note(client, dataset, query, window, output_format)
-        failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
+        is_empty = not answer.body
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,
         table=lambda: result_tables.lineage_tables(
-            answer.body, dataset, window.answered(answer.window), note
+            answer.body, query.dataset, window.answered(answer.window), note
         ),
         note=failed_runs,
         mermaid=lambda: mermaid.lineage_lines(answer.body),
@@ -80,12 +73,10 @@ def lineage(*, query: Lineage, window: WindowText, target: Target, output_format
 @format_options(TABLE, JSON, CSV, MERMAID)
 def field(*, query: FieldLineage, window: WindowText, target: Target, output_format: str) -> None:
     """Show the operations that produced FIELD (backward), or that used it (forward): one hop."""
-    dataset = query.dataset
     with target.open() as client:
         answer = client.ask(query)
         is_empty = not answer.body.operations
-        note = empty_note(client, dataset, query, window, output_format) if is_empty else ""
-        failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,

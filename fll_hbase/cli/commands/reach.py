@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fll_hbase.cli import groups
-from fll_hbase.cli.empty_answers import empty_note, failed_note
+from fll_hbase.cli.empty_answers import lineage_notes
 from fll_hbase.cli.options import Target, field_arguments, target_options
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
@@ -39,8 +39,7 @@ def reach(*, query: Reach, window: WindowText, target: Target, output_format: st
     with target.open() as client:
         answer = client.ask(query)
         is_empty = not answer.body.edges and not answer.body.unknown
-        note = empty_note(client, query.dataset, query, window, output_format) if is_empty else ""
-        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,
