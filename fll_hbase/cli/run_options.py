@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -45,7 +45,7 @@ class FileRun:
     dataset_namespace: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
 
-    def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
+    def read(self, file: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
         """Yield the document that records the file, or an error if the file is too long or unreadable."""
         # Reading one byte too many is enough to detect a file that is too long.
         raw = file.read(bytes_max + 1)
@@ -140,37 +140,42 @@ def run_options(command: Command) -> Command:
         # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind)
-        # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
-        values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
-        command(file_run=_file_run(kind, values) if kind else None, **others)
+        file: FileRun | None = None
+        if kind:
+            # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
+            values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
+            # A new id each time, so that without --run, recording a file again adds a run, and repeats none.
+            run = values["run"] or str(uuid.uuid4())
+            file = file_run(kind, values, run=run, start_ms=_start_ms(values["start"]))
+        command(file_run=file, **others)
 
     return with_file_run
 
 
-def _file_run(kind: str, values: dict[str, Any]) -> FileRun:
-    start = resolve_option("start", values["start"] or "now")
+def file_run(kind: str, values: Mapping[str, Any], *, run: str, start_ms: int) -> FileRun:
+    """Return the run of a file from the values of options. Raises UsageError for --argument without `=`."""
+    pairs = [argument.partition("=") for argument in values["argument"]]
+    for key, equals, value in pairs:
+        if not (key and equals):
+            raise click.UsageError(f"--argument {key}{equals}{value}: give KEY=VALUE.")
     return FileRun(
         kind=kind,
         application=values["application"],
         program=values["program"],
-        # A new id each time, so that without --run, recording a file again adds a run instead of repeating
-        # one.
-        run=values["run"] or str(uuid.uuid4()),
-        # Parsed as the end of a window from 0, so that --start has the syntax, rounding and limit of --end.
-        start_ms=time_window.parse_window("0", start, now_ms=now_ms()).stop_ms,
+        run=run,
+        start_ms=start_ms,
         dialect=values["dialect"] or DIALECTS[0],
         defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
-        dataset_namespace=values["dataset_namespace"],
-        arguments=dict(split_argument(argument) for argument in values["argument"]),
+        dataset_namespace=values["dataset_namespace"] or "",
+        arguments={key: value for key, _, value in pairs},
     )
 
 
-def split_argument(argument: str) -> tuple[str, str]:
-    """Return key and value of `KEY=VALUE`; the value may be empty. Raises UsageError."""
-    key, equals, value = argument.partition("=")
-    if not (key and equals):
-        raise click.UsageError(f"--argument {argument}: give KEY=VALUE.")
-    return key, value
+def _start_ms(text: str | None) -> int:
+    """Return the time of --start, now by default, in milliseconds since 1970. Raises InvalidQuery."""
+    # Parsed as the end of a window from 0, so that --start has the syntax, rounding and limit of --end.
+    start = resolve_option("start", text or "now")
+    return time_window.parse_window("0", start, now_ms=now_ms()).stop_ms
 
 
 def _check(values: dict[str, Any], kind: str) -> None:

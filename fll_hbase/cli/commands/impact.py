@@ -27,7 +27,7 @@ from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render.impact_table import impact_table
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.cli.run_options import PIPELINE, SQL, FileRun, split_argument
+from fll_hbase.cli.run_options import PIPELINE, SQL, file_run
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.content_changes import ChangeKind
 from fll_hbase.model.masking import HIDDEN
@@ -77,9 +77,7 @@ def change_options(command: Command) -> Command:
         click.option("--dialect", type=WordChoice((*DIALECTS, *DIALECT_ALIASES)), help="With --sql."),
         click.option("--catalog", metavar="C", type=NAME, help="With --sql: catalog of names without one."),
         click.option("--schema", metavar="S", type=NAME, help="With --sql: schema of names without one."),
-        click.option(
-            "--argument", "arguments", metavar="KEY=VALUE", multiple=True, help="With --pipeline: a macro."
-        ),
+        click.option("--argument", metavar="KEY=VALUE", multiple=True, help="With --pipeline: a macro."),
     )
     for option in reversed(options):
         command = option(command)
@@ -177,7 +175,7 @@ _PROGRAM = ("application", "program")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "dbt": _DATASETS,
     SQL: (*_DATASETS, *_PROGRAM, "dialect", "catalog", "schema"),
-    PIPELINE: ("program_namespace", *_PROGRAM, "arguments"),
+    PIPELINE: ("program_namespace", *_PROGRAM, "argument"),
 }
 """Options of a change in files, by the option of the file."""
 
@@ -186,8 +184,7 @@ _FILE_OPTIONS = tuple(dict.fromkeys(option for options in _OPTIONS.values() for 
 
 def _option(parameter: str) -> str:
     """Return the option of a parameter."""
-    names = {"program_namespace": "--namespace", "arguments": "--argument"}
-    return names.get(parameter, f"--{parameter.replace('_', '-')}")
+    return f"--{parameter.removeprefix('program_').replace('_', '-')}"
 
 
 def _field_change(namespace: str, name: str, field: str, change: Mapping[str, Any]) -> FieldChange:
@@ -208,18 +205,8 @@ def _document(change: Mapping[str, Any]) -> dict[str, Any]:
 
         return dbt.read_target(change["dbt"], dataset_namespace=change["dataset_namespace"] or "")
     kind = SQL if change["sql"] is not None else PIPELINE
-    run = FileRun(
-        kind=kind,
-        application=change["application"],
-        program=change["program"],
-        run=str(uuid.uuid4()),
-        start_ms=now_ms(),
-        dialect=change["dialect"] or DIALECTS[0],
-        defaults={name: change[name] for name in ("catalog", "schema") if change[name]},
-        dataset_namespace=change["dataset_namespace"] or "",
-        arguments=dict(split_argument(argument) for argument in change["arguments"]),
-    )
-    (line,) = run.read(change[kind], config.from_environment().document_bytes_max)
+    run = file_run(kind, change, run=str(uuid.uuid4()), start_ms=now_ms())
+    (line,) = run.read(change[kind], bytes_max=config.from_environment().document_bytes_max)
     if line.error is not None:
         raise line.error
     document: dict[str, Any] = json.loads(line.raw)
