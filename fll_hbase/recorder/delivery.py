@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.client.lineage_client import LineageClient
+from fll_hbase.client.connection import LineageClient
 from fll_hbase.client.opening import open_client
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest.document_batches import LocatedDocument
