@@ -229,14 +229,10 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
     """Add --start, --end, --window and --timezone, which the command receives as `window`."""
 
     @click.option(
-        "--start",
-        metavar="TIME",
-        help=f"Runs that start at TIME or later (default: {default_start}).",
+        "--start", metavar="TIME", help=f"Runs that start at TIME or later (default: {default_start})."
     )
     @click.option(
-        "--end",
-        metavar="TIME",
-        help=f"Runs that start before TIME (default: {time_window.DEFAULT_END}).",
+        "--end", metavar="TIME", help=f"Runs that start before TIME (default: {time_window.DEFAULT_END})."
     )
     @click.option(
         "--window",

@@ -45,12 +45,7 @@ def pipeline_document(run: Run, config: Json, arguments: Mapping[str, str], *, n
 
     Raises ValueError for an invalid state of the run.
     """
-    return {
-        "namespace": namespace,
-        "run": _run_to_dict(run),
-        "config": config,
-        "arguments": dict(arguments),
-    }
+    return {"namespace": namespace, "run": _run_to_dict(run), "config": config, "arguments": dict(arguments)}
 
 
 def _run_to_dict(run: Run) -> Json:

@@ -6,13 +6,7 @@ from typing import Any
 
 from fll_hbase.cli import groups
 from fll_hbase.cli.empty_answers import lineage_notes
-from fll_hbase.cli.options import (
-    Target,
-    dataset_or_field_arguments,
-    field_arguments,
-    now_ms,
-    target_options,
-)
+from fll_hbase.cli.options import Target, dataset_or_field_arguments, field_arguments, now_ms, target_options
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes

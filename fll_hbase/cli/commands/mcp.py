@@ -30,10 +30,7 @@ def mcp(*, write: bool, target: Target) -> None:
 
     settings = config.from_environment(store=target.store)
     limited = partial(
-        serve,
-        can_record=write,
-        bytes_max=settings.mcp_bytes_max,
-        seconds=query_read_seconds(settings),
+        serve, can_record=write, bytes_max=settings.mcp_bytes_max, seconds=query_read_seconds(settings)
     )
     server = target.server_of(settings)
     if server is not None:

@@ -44,15 +44,11 @@ SECRET_BYTES_MAX = 4_096
     "since_ms",
     metavar="TIME",
     type=TIME,
-    default=None,
     help="What is new since TIME, if it is before the last check.  [default: the last check]",
 )
 @click.option("--webhook", "url", metavar="URL", help="Send events to URL instead of standard output.")
 @click.option(
-    "--secret-file",
-    type=click.File("rb"),
-    default=None,
-    help="File with the secret that signs the events of --webhook.",
+    "--secret-file", type=click.File("rb"), help="File with the secret that signs the events of --webhook."
 )
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @zone_option
@@ -76,10 +72,7 @@ def check(
         raise click.UsageError("--webhook and --secret-file go together.")
     settings = config.from_environment(store=store)
     is_complete = True
-    with (
-        _delivery(url, secret_file) as send,
-        closing(open_store(settings, create=False)) as opened,
-    ):
+    with _delivery(url, secret_file) as send, closing(open_store(settings, create=False)) as opened:
         for item in _policies(opened, policy):
             is_complete &= _check(opened, item, send, since_ms)
     if not is_complete:

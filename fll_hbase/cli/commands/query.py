@@ -92,14 +92,12 @@ def field(*, query: FieldLineage, window: WindowText, target: Target, output_for
     "fll runs bank --state FAIL",
 )
 @catalogue_arguments
-@click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
-@click.option("--program", metavar="PROGRAM", type=NAME, default=None, help="Only runs of PROGRAM.")
-@click.option(
-    "--state", type=WordChoice(STATES, case_sensitive=False), default=None, help="Only runs in this state."
-)
+@click.option("--field", metavar="FIELD", type=NAME, help="Only runs that read or wrote FIELD.")
+@click.option("--program", metavar="PROGRAM", type=NAME, help="Only runs of PROGRAM.")
+@click.option("--state", type=WordChoice(STATES, case_sensitive=False), help="Only runs in this state.")
 @window_options
 @limit_option
-@click.option("--cursor", metavar="CURSOR", default=None, help="Continue after the page that printed it.")
+@click.option("--cursor", metavar="CURSOR", help="Continue after the page that printed it.")
 @target_options
 @format_options(TABLE, JSON, CSV)
 def runs(
@@ -180,10 +178,7 @@ def programs(*, query: Programs, window: WindowText, target: Target, output_form
 @groups.command("fll find uid", "fll find transactions --kind endpoint")
 @click.argument("text", metavar="TEXT", type=NAME)
 @click.option(
-    "--kind",
-    type=WordChoice(("endpoint", "field")),
-    default=None,
-    help="Only datasets (endpoint), or only fields.",
+    "--kind", type=WordChoice(("endpoint", "field")), help="Only datasets (endpoint), or only fields."
 )
 @limit_option
 @target_options

@@ -15,11 +15,7 @@ from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.time_window import WindowText
 
 GRAPHML = "graphml"
-_TEXTS = {
-    CSV: reach_formats.to_csv,
-    GRAPHML: reach_formats.to_graphml,
-    MERMAID: reach_formats.to_mermaid,
-}
+_TEXTS = {CSV: reach_formats.to_csv, GRAPHML: reach_formats.to_graphml, MERMAID: reach_formats.to_mermaid}
 
 
 @groups.command(

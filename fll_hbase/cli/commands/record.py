@@ -59,13 +59,12 @@ WARNINGS_MAX = 100
     "fll record --openmetadata lineage.ndjson --namespace shop --service pg=postgres://db:5432",
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help=NAMESPACE_HELP)
 @click.option(
     "--dbt",
     "dbt_target",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    default=None,
     help="Record the target folder of a dbt project, in place of FILE.",
 )
 @click.option(
@@ -113,10 +112,7 @@ def record(
         lines = _read(file, rows or file_run or export, settings.document_bytes_max)
     title = export.title if export else ""
     report = _Report(settings.batch_errors_max, dry_run=dry_run, title=title)
-    with (
-        target.open(create=True, dry_run=dry_run) as client,
-        progress_bar(_size_bytes(file)) as bar,
-    ):
+    with target.open(create=True, dry_run=dry_run) as client, progress_bar(_size_bytes(file)) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             _process(client, batch, report, bar, take_over=take_over)
             bar.update(_position_bytes(file), str(report))

@@ -14,13 +14,7 @@ from rich.text import Text
 
 from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE
-from fll_hbase.cli.options import (
-    POLICY,
-    Command,
-    Target,
-    field_arguments,
-    target_options,
-)
+from fll_hbase.cli.options import POLICY, Command, Target, field_arguments, target_options
 from fll_hbase.cli.output import (
     CSV,
     JSON,
@@ -70,11 +64,7 @@ def _field_report(query_class: type[Consumption | Provenance], **defaults: str) 
     @format_options(TABLE, JSON, CSV, HTML)
     @output_option(HTML, CSV, JSON)
     def print_report(
-        *,
-        query: Consumption | Provenance,
-        window: WindowText,
-        target: Target,
-        output_format: str,
+        *, query: Consumption | Provenance, window: WindowText, target: Target, output_format: str
     ) -> None:
         _print_report(query, window, target, output_format, following=lambda body: _following(query, body))
 

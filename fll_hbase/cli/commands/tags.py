@@ -85,7 +85,7 @@ def remove_tag(*, namespace: str, name: str, field: str, tag_name: str, target: 
 
 @tag.command("list")
 @optional_field_arguments
-@click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="List the fields with TAG.")
+@click.option("--tag", "tag_name", metavar="TAG", type=TAG, help="List the fields with TAG.")
 @click.option(
     "--inherited", is_flag=True, help="Also tags of fields that FIELD comes from, with their paths."
 )
@@ -147,21 +147,15 @@ def policy() -> None:
 
 @policy.command("set")
 @click.argument("policy_name", metavar="POLICY", type=POLICY)
-@click.option(
-    "--max-age",
-    metavar="AGE",
-    default=None,
-    help="Maximum age, such as 90d; units s m h d w mo y.",
-)
+@click.option("--max-age", metavar="AGE", help="Maximum age, such as 90d; units s m h d w mo y.")
 @click.option("--flow", is_flag=True, help="A policy on where data of the fields with TAG must not go.")
-@click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="For all fields with TAG.")
-@click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
-@click.option("--into", metavar="PATTERN", default=None, help="Forbidden datasets, such as 'marketing/*'.")
-@click.option("--only-into", metavar="PATTERN", default=None, help="The datasets that are not forbidden.")
+@click.option("--tag", "tag_name", metavar="TAG", type=TAG, help="For all fields with TAG.")
+@click.option("--field", "field_text", metavar="NS/NAME.FIELD", help="For one field.")
+@click.option("--into", metavar="PATTERN", help="Forbidden datasets, such as 'marketing/*'.")
+@click.option("--only-into", metavar="PATTERN", help="The datasets that are not forbidden.")
 @click.option(
     "--influence",
     type=WordChoice(INFLUENCES),
-    default=None,
     help="With any, filters and join keys count, too.  [default: value]",
 )
 @click.option("--unless-masked", is_flag=True, help="Ways through a hash or mask do not count.")

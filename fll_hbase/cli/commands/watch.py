@@ -40,7 +40,7 @@ _OUTCOMES = ("accepted", "warned", "refused")
     "fll watch --follow --json --server http://localhost:8080",
 )
 @click.option("--since", metavar="TIME", default="now-1h", show_default=True, help="The earliest arrival.")
-@click.option("--outcome", type=WordChoice(_OUTCOMES), default=None, help="Only documents with this outcome.")
+@click.option("--outcome", type=WordChoice(_OUTCOMES), help="Only documents with this outcome.")
 @click.option("--follow", is_flag=True, help="Keep printing new documents until interrupted.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each document.")
 @zone_option

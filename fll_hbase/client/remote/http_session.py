@@ -294,9 +294,7 @@ class HttpSession:
         """Return a context in which an answer that takes longer than SILENT_SECONDS is logged."""
         text = "%s has not answered for %g s; waiting for up to %g s"
         timer = Timer(
-            SILENT_SECONDS,
-            _log.warning,
-            (text, self._displayed_url(), SILENT_SECONDS, self._wait_seconds()),
+            SILENT_SECONDS, _log.warning, (text, self._displayed_url(), SILENT_SECONDS, self._wait_seconds())
         )
         timer.daemon = True
         timer.start()

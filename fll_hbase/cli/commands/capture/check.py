@@ -29,12 +29,7 @@ SPARK_SECONDS_MAX = 180.0
 @groups.command("fll capture check --server http://lineage:8080 --namespace shop")
 @click.option("--server", metavar="URL", help="URL of the server (default: FLL_CAPTURE_URL).")
 @click.option("--namespace", type=NAMESPACE, help="Namespace of the jobs (default: FLL_CAPTURE_NAMESPACE).")
-@click.option(
-    "--spool",
-    metavar="DIR",
-    type=SPOOL,
-    help="Directory of plans (default: FLL_CAPTURE_SPOOL).",
-)
+@click.option("--spool", metavar="DIR", type=SPOOL, help="Directory of plans (default: FLL_CAPTURE_SPOOL).")
 def check(*, server: str | None, namespace: str | None, spool: Path | None) -> None:
     """Check the settings, the spool, the server and its token, and Spark with a write that is recorded.
 

@@ -38,7 +38,7 @@ FORMATS = ("text", "parquet", "csv")
     callback=common.parse_reject_limit,
     help="End the job when more lines are rejected, such as 100 or 5% (default: no limit).",
 )
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help=NAMESPACE_HELP)
 @click.option(
     "--format",
     "input_format",
@@ -51,7 +51,6 @@ FORMATS = ("text", "parquet", "csv")
     "--rows",
     "row_format",
     type=click.Choice([document_format.name for document_format in ROW_FORMATS]),
-    default=None,
     help="INPUT has rows of the query history of this warehouse.",
 )
 @click.option(

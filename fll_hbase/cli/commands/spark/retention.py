@@ -22,11 +22,7 @@ A policy: {"before": "now-400d", "namespaces": {"scratch": "now-30d"},
 @policy_options
 @common.job_options
 def retention(
-    *,
-    rules: RetentionPolicy,
-    dry_run: bool,
-    settings: Settings,
-    launch: common.LaunchOptions,
+    *, rules: RetentionPolicy, dry_run: bool, settings: Settings, launch: common.LaunchOptions
 ) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 

@@ -19,10 +19,7 @@ from fll_hbase.spark.streams import kafka_connector, stream_options
 from fll_hbase.spark.streams.shutdown import StopFlag, stop_on_signals
 from fll_hbase.spark.streams.stream_options import DeadLetterTopic, KafkaOptions, SourceOptions, ValueFormat
 
-_SETTINGS = {
-    "spark.sql.shuffle.partitions": "4",
-    "spark.ui.showConsoleProgress": "false",
-}
+_SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.ui.showConsoleProgress": "false"}
 """Counts of a batch need few partitions, and Spark does not coalesce partitions of streams by itself.
 Every batch is reported on a line, which Spark's progress bar would overwrite."""
 
@@ -45,10 +42,7 @@ class _PositionParam(click.ParamType):  # type: ignore[type-arg]  # generic sinc
 _SOURCE_OPTIONS = (
     click.argument("source", metavar="SOURCE"),
     click.option(
-        "--files-max",
-        metavar="N",
-        type=click.IntRange(min=1),
-        help="Maximum files per batch (default: 100).",
+        "--files-max", metavar="N", type=click.IntRange(min=1), help="Maximum files per batch (default: 100)."
     ),
     click.option(
         "--offsets-max",
@@ -163,7 +157,7 @@ def _source_options(command: Command) -> Command:
 @click.option(
     "--checkpoint", metavar="DIR", required=True, help="Directory for the Spark streaming checkpoint."
 )
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help=NAMESPACE_HELP)
 @replace_option
 @click.option("--once", is_flag=True, help="Record everything available now, batch by batch, and end.")
 @click.option(
