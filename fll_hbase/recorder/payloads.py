@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from fll_hbase.model import topology
@@ -13,6 +14,7 @@ from fll_hbase.model.operations import Operation, Read
 from fll_hbase.model.runs import State
 from fll_hbase.model.unique_names import candidate_names
 from fll_hbase.recorder.types import Destination, FieldOperation, Input, Run, Source
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.native import document
 
@@ -128,3 +130,41 @@ def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation
         return operation
     inputs = tuple(replace(item, origin=names[item.origin]) for item in operation.inputs)
     return replace(operation, inputs=inputs)
+
+
+def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
+    """Return operations in the order given, or sort a set so that producers precede consumers.
+
+    The order of a set is the same in every process. Raises UnreadableDocument for a set that has a cycle, or
+    in which several operations output one field. Without an order, it is ambiguous which output is used.
+    """
+    if not isinstance(operations, set | frozenset):
+        return tuple(operations)
+    ordered = sorted(operations, key=repr)
+    producers: dict[str, FieldOperation] = {}
+    for operation in ordered:
+        for name in {_field_name(field) for field in operation.outputs}:
+            if name in producers:
+                raise _unordered(f"several operations output {name!r}")
+            producers[name] = operation
+    graph = {
+        operation: [producers[name] for name in map(_field_name, operation.inputs) if name in producers]
+        for operation in ordered
+    }
+    try:
+        return tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise _unordered("operations use the outputs of each other") from error
+
+
+def _field_name(field: object) -> str:
+    """Return the name of a field; return a string that names no field for anything else, such as a Source."""
+    if isinstance(field, Field):
+        return field.name
+    return field if isinstance(field, str) else repr(field)
+
+
+def _unordered(reason: str) -> UnreadableDocument:
+    """Return the error, with this reason, of a set of operations that has no unique order."""
+    detail = f"a set has no order, but {reason}; give a list in the order in which they apply"
+    return UnreadableDocument([FieldError("operations", detail)])

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.recorder.operation_order import order_operations
-from fll_hbase.recorder.payloads import field_operation_to_dict, field_to_dict
+from fll_hbase.recorder.payloads import field_operation_to_dict, field_to_dict, order_operations
 from fll_hbase.recorder.types import FieldOperation, Source, as_tuple
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
