@@ -32,21 +32,18 @@ class LineageExport:
         return _convert(read_documents(file, bytes_max=bytes_max), self.convert)
 
 
-def _marquez(_: dict[str, Any]) -> LineageExport:
-    # Imported when used, as are the other systems, because most commands read no export.
-    from fll_hbase.sources.lineage_exports import marquez
+def _export(system: str, values: dict[str, Any]) -> LineageExport:
+    """Return the export of a system, by the values of the other options."""
+    # Imported when used, because most commands read no export.
+    if system == MARQUEZ:
+        from fll_hbase.sources.lineage_exports import marquez
 
-    return LineageExport("rows of Marquez", lambda raw: [marquez.read_event(raw)])
+        return LineageExport("rows of Marquez", lambda raw: [marquez.read_event(raw)])
+    if system == SPLINE:
+        from fll_hbase.capture import spline
 
-
-def _spline(values: dict[str, Any]) -> LineageExport:
-    from fll_hbase.capture import spline
-
-    convert = functools.partial(spline.read_executions, namespace=values["namespace"])
-    return LineageExport("executions of Spline", convert)
-
-
-def _openmetadata(values: dict[str, Any]) -> LineageExport:
+        convert: Conversion = functools.partial(spline.read_executions, namespace=values["namespace"])
+        return LineageExport("executions of Spline", convert)
     from fll_hbase.sources.lineage_exports import openmetadata
 
     services = dict(item.split("=", 1) for item in values["service"])
@@ -54,10 +51,6 @@ def _openmetadata(values: dict[str, Any]) -> LineageExport:
     settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms(values["file"]))
     convert = functools.partial(openmetadata.read_lineage, settings=settings)
     return LineageExport("entities and pipelines of OpenMetadata", convert)
-
-
-_EXPORTS = {MARQUEZ: _marquez, SPLINE: _spline, OPENMETADATA: _openmetadata}
-"""By option, a function from the values of the other options to the export."""
 
 
 def _convert(lines: Iterable[InputLine], convert: Conversion) -> Iterator[InputLine]:
@@ -88,9 +81,9 @@ def export_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def with_export(**values: Any) -> None:
-        given = [name for name in _EXPORTS if values.pop(name)]
+        given = [name for name in (MARQUEZ, SPLINE, OPENMETADATA) if values.pop(name)]
         _check(given, values)
-        export = _EXPORTS[given[0]](values) if given else None
+        export = _export(given[0], values) if given else None
         del values["service"]
         command(export=export, **values)
 

@@ -119,13 +119,12 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, or all commands, with summaries that are wrapped and never cut."""
         width = max(map(len, self.list_commands(ctx)))
-        for title, summaries in (self._sections or {"Commands": self._summaries()}).items():
+        commands = {} if self._sections else self.all_commands()
+        # The first sentence of the help of each command, in full.
+        all_summaries = {name: command.get_short_help_str(1_000) for name, command in commands.items()}
+        for title, summaries in (self._sections or {"Commands": all_summaries}).items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), text) for name, text in summaries.items()])
-
-    def _summaries(self) -> dict[str, str]:
-        """Return the first sentence of the help of each command, sorted by the names of the commands."""
-        return {name: command.get_short_help_str(1_000) for name, command in self.all_commands().items()}
 
 
 def examples(*commands: str) -> str:

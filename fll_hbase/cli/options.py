@@ -186,9 +186,9 @@ _ZONE = "fll_hbase.cli.zone"
 """Key of --timezone, None without it, in the metadata of the current command's context."""
 
 
-def _keep_zone(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Keep the value of --timezone for `current_zone`; click calls this."""
-    context.meta[_ZONE] = value
+def keep_in_context(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Return a callback for click that keeps the value of an option in the metadata of the context."""
+    return lambda context, _, value: context.meta.__setitem__(key, value)
 
 
 zone_option = click.option(
@@ -196,7 +196,7 @@ zone_option = click.option(
     # Eager, so that it is known before other options are converted.
     is_eager=True,
     expose_value=False,
-    callback=_keep_zone,
+    callback=keep_in_context(_ZONE),
     metavar="ZONE",
     help="Zone of times, such as Europe/Berlin (default: FLL_TIMEZONE, UTC).",
 )

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.options import Command, current_zone, now_ms
+from fll_hbase.cli.options import Command, current_zone, keep_in_context, now_ms
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.screen import Screen
@@ -34,14 +34,9 @@ _ALL, _VERBOSE = "fll_hbase.cli.all", "fll_hbase.cli.verbose"
 """Keys of --all and --verbose in the metadata of the current command's context."""
 
 
-def _keep(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return a callback for click that keeps the value of an option in the metadata."""
-    return lambda context, _, value: context.meta.__setitem__(key, value)
-
-
 def _flag(name: str, key: str, text: str) -> Callable[[Command], Command]:
     """Return the option of a flag that is kept in the metadata."""
-    return click.option(name, is_flag=True, expose_value=False, callback=_keep(key), help=text)
+    return click.option(name, is_flag=True, expose_value=False, callback=keep_in_context(key), help=text)
 
 
 _all_option = _flag(
@@ -110,7 +105,7 @@ def print_answer(
     elif output_format in texts:
         console.print_text(texts[output_format]())
     else:
-        for line in mermaid() if output_format == MERMAID else _csv(answer):
+        for line in mermaid() if output_format == MERMAID else csv_lines(answer):
             console.print_text(f"{line}\n")
     # On standard error, so that standard output stays parseable. The exit code is 0: the answer is usable.
     for line in complaints:
@@ -160,15 +155,13 @@ def _screen(below: Sequence[str]) -> Screen | None:
     return Screen(size.width, lines_max, now_ms(), _is_given(_VERBOSE))
 
 
-def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
-    """Yield the lines of CSV of an answer with rows. Raises TypeError for another kind of answer."""
+def csv_lines(answer: TypedAnswer[Any]) -> Iterator[str]:
+    """Yield the header and each row of an answer as a line of CSV, without its end.
+
+    Raises TypeError for an answer that is not a table.
+    """
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is not a table")
-    yield from csv_lines(answer)
-
-
-def csv_lines(answer: TableAnswer[Any]) -> Iterator[str]:
-    """Yield the header and each row of an answer as a line of CSV, without its end."""
     times = set(answer.shape.times)
     yield csv_text.to_line(answer.columns)
     for row in answer:

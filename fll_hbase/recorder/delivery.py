@@ -258,20 +258,16 @@ class Delivery:
         except SpoolError as failure:
             # Log this for the first run only, as usual while the circuit is open.
             is_reported = isinstance(cause, CircuitOpen) or (self._spool_failed and self._circuit.is_open)
-            self._report_spool_failure(failure)
+            self._lost += 1
+            if not self._spool_failed:
+                _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)
+            self._spool_failed = True
             kind = CircuitOpen if is_reported else StoreUnavailable
             raise kind(f"{cause}; {failure}" if cause else str(failure)) from failure
         self._spool_failed = False
         self._spooled += 1
         self._files[run] = path
         return path
-
-    def _report_spool_failure(self, failure: SpoolError) -> None:
-        """Count a lost run; log the spool's failure once until it works again."""
-        self._lost += 1
-        if not self._spool_failed:
-            _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)
-        self._spool_failed = True
 
 
 @dataclass(slots=True)

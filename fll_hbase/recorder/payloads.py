@@ -13,7 +13,7 @@ from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import Operation, Read
 from fll_hbase.model.runs import State
 from fll_hbase.model.unique_names import candidate_names
-from fll_hbase.recorder.types import Destination, FieldOperation, Input, Run, Source
+from fll_hbase.recorder.types import Destination, FieldOperation, Run, Source
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.native import document
@@ -80,14 +80,12 @@ def field_operation_to_dict(operation: FieldOperation) -> Json:
     return {
         "name": operation.name,
         "description": operation.description,
-        "inputs": [_input_to_dict(item) for item in operation.inputs],
+        "inputs": [
+            {"source": _dataset_to_dict(item)} if isinstance(item, Source) else {"field": field_to_dict(item)}
+            for item in operation.inputs
+        ],
         "outputs": [field_to_dict(field) for field in operation.outputs],
     }
-
-
-def _input_to_dict(item: Input) -> Json:
-    """Return an input of the name-based form: `source` for a Source, `field` for anything else."""
-    return {"source": _dataset_to_dict(item)} if isinstance(item, Source) else {"field": field_to_dict(item)}
 
 
 def field_to_dict(field: Field | str) -> Any:
@@ -111,17 +109,12 @@ def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
         # In topological order, origins have their final names before operations that use them are compared.
         for operation in topology.sort_operations(operations):
             renamed = _rename_origins(operation, names)
-            names[operation.name] = _merged_name(renamed, merged)
-            merged.setdefault(names[operation.name], replace(renamed, name=names[operation.name]))
+            # The first name that is free or belongs to an equal operation.
+            same = (replace(renamed, name=name) for name in candidate_names(operation.name))
+            merged_operation = next(item for item in same if merged.get(item.name, item) == item)
+            names[operation.name] = merged_operation.name
+            merged[merged_operation.name] = merged_operation
     return list(merged.values())
-
-
-def _merged_name(operation: Operation, merged: Mapping[str, Operation]) -> str:
-    """Return the first candidate name that is free or belongs to an equal operation."""
-    for name in candidate_names(operation.name):
-        if name not in merged or merged[name] == replace(operation, name=name):
-            return name
-    raise AssertionError("candidate names have no end")
 
 
 def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation:

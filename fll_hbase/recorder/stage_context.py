@@ -93,8 +93,9 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
     by_name = {stage["name"]: stage for stage in stages if isinstance(stage, dict) and "name" in stage}
     unknown = []
     # Sort a set of contexts by stage, since the contexts of one stage are appended in order.
-    ordered = sorted(contexts, key=_set_order) if isinstance(contexts, set | frozenset) else contexts
-    for context in ordered:
+    if isinstance(contexts, set | frozenset):
+        contexts = sorted(contexts, key=lambda context: (context.stage, repr(context.to_dict())))
+    for context in contexts:
         if context.stage not in by_name:
             unknown.append(FieldError(f"contexts.{context.stage}", "no stage of the config has that name"))
             continue
@@ -105,11 +106,6 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
     if unknown:
         raise UnreadableDocument(unknown)
     return {**config, "stages": stages}
-
-
-def _set_order(context: StageContext) -> tuple[str, str]:
-    """Return the sort key of contexts in a set: the stage, then the text of their content."""
-    return context.stage, repr(context.to_dict())
 
 
 def _stage_operation(operation: FieldOperation) -> Json:

@@ -73,8 +73,10 @@ def check(
     settings = config.from_environment(store=store)
     is_complete = True
     with _delivery(url, secret_file) as send, closing(open_store(settings, create=False)) as opened:
-        for item in _policies(opened, policy):
-            is_complete &= _check(opened, item, send, since_ms)
+        listed = opened.policies.policies() if policy is None else [flow_policy(opened, policy)]
+        for item in listed:
+            if isinstance(item, FlowPolicy):
+                is_complete &= _check(opened, item, send, since_ms)
     if not is_complete:
         click.get_current_context().exit(FAILURE)
 
@@ -106,13 +108,6 @@ def _check(
             f" {', '.join(result.truncated_by)}. Raise them; the next check looks again."
         )
     return not result.truncated_by
-
-
-def _policies(store: LineageStore, name: str | None) -> Iterator[FlowPolicy]:
-    """Return the flow policy of a name, or all of them. Raises NotFound, or InvalidQuery for another kind."""
-    if name is not None:
-        return iter((flow_policy(store, name),))
-    return iter([item for item in store.policies.policies() if isinstance(item, FlowPolicy)])
 
 
 def event(policy: FlowPolicy, event_id: str, flow: Flow) -> Json:

@@ -32,7 +32,7 @@ from fll_hbase.cli.render.report_view import report_page
 from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.queries.flows import Flows
-from fll_hbase.queries.policies import Policies, Policy
+from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.reports.report_document import Document, Stamp
@@ -140,7 +140,10 @@ def _print_all(query: Retention, window: WindowText, target: Target, output_form
         lists = list(client.pages(Policies()))
         policies = [policy for listed in lists for policy in listed.body.policies]
         answers = [
-            client.ask(replace(query, policy=policy.name, namespace=_namespace(policy)))
+            # `*` is the namespace of a policy on a tag.
+            client.ask(
+                replace(query, policy=policy.name, namespace=policy.field.namespace if policy.field else "*")
+            )
             for policy in policies
             if policy.max_age and (policy.field is None or not policy.field.hidden)
         ]
@@ -155,11 +158,6 @@ def _print_all(query: Retention, window: WindowText, target: Target, output_form
     else:
         pages = (report_page(item, has_annex=True) for item in documents)
         print_page(Group(*(part for page in pages for part in (page, Text()))))
-
-
-def _namespace(policy: Policy) -> str:
-    """Return the namespace of a policy's field, or `*` for a policy on a tag."""
-    return "*" if policy.field is None else policy.field.namespace
 
 
 def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:

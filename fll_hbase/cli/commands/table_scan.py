@@ -22,7 +22,7 @@ from fll_hbase.keys.row_kinds import EVERYTHING
 from fll_hbase.runtime import config
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.store.factory import open_store_table
-from fll_hbase.store.rows.row_view import RowView, view_row
+from fll_hbase.store.rows.row_view import view_row
 from fll_hbase.tables import Row, Table
 
 ROWS_DEFAULT, ROWS_MAX = 100, 10_000
@@ -67,19 +67,14 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
     if output_format == JSON:
         body: dict[str, Any] = {"rows": [row_json(view) for view in views]}
         print_json(body | ({"after": following} if following else {}))
+    elif views:
+        zone = current_zone().key
+        print_page(StoredRows([list(row_lines(view, zone)) for view in views], zone), *more)
     else:
-        _print_text(views, current_zone().key, *more)
+        print_err("fll: no rows")
     for line in more:
         # On standard error, so that the rows stay parseable.
         print_err(line)
-
-
-def _print_text(views: list[RowView], zone: str, *below: str) -> None:
-    """Print the lines of rows with room for the lines `below`, or report missing rows on standard error."""
-    if views:
-        print_page(StoredRows([list(row_lines(view, zone)) for view in views], zone), *below)
-    else:
-        print_err("fll: no rows")
 
 
 def _rows(table: Table, prefix: bytes, last: bytes) -> Iterator[tuple[bytes, Row]]:

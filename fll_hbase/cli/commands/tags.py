@@ -215,7 +215,8 @@ def _check_options(
     faults = []
     if flow:
         faults += ["--flow needs --tag."] if tag_name is None else []
-        faults += ["--flow needs --into, --only-into or both."] if not _has_pattern(flow_options) else []
+        has_pattern = flow_options["into"] or flow_options["only_into"]
+        faults += [] if has_pattern else ["--flow needs --into, --only-into or both."]
         faults += ["--flow takes no --max-age."] if max_age is not None else []
         faults += ["--flow takes no --field."] if field_text is not None else []
     else:
@@ -225,11 +226,6 @@ def _check_options(
         faults += [f"{', '.join(names)}: only with --flow."] if names else []
     if faults:
         raise click.UsageError(" ".join(faults))
-
-
-def _has_pattern(flow_options: Mapping[str, Any]) -> bool:
-    """Return whether any pattern of datasets is given."""
-    return bool(flow_options["into"] or flow_options["only_into"])
 
 
 @policy.command("remove")

@@ -75,7 +75,7 @@ def _roots(graph: _FieldGraph, *, backward: bool) -> list[_Item]:
     if backward:
         writes: list[_Item] = [_Step(name) for name in graph.names_of_type("WRITE")]
         return [*writes, *(_Node(node) for node in graph.written_nodes())]
-    return [_Step(name, tuple(map(_Node, graph.read_by(name)))) for name in graph.names_of_type("READ")]
+    return [_Step(name, graph.read_by(name)) for name in graph.names_of_type("READ")]
 
 
 class _TreeBuilder:
@@ -219,9 +219,9 @@ class _FieldGraph:
             *(f"{self.describe_operation(name)} (indirect)" for name in shaped),
         ]
 
-    def read_by(self, operation: str) -> list[str]:
-        """Return the ids of the nodes that an operation produced; used for READs."""
-        return [node for node in self.nodes if _origin(node) == operation]
+    def read_by(self, operation: str) -> tuple[_Node, ...]:
+        """Return the nodes that a READ produced."""
+        return tuple(_Node(node) for node in self.nodes if _origin(node) == operation)
 
     def written_nodes(self) -> list[str]:
         """Return the ids of the nodes that are written to a dataset."""
