@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TypeAlias
 import click
 
 from fll_hbase.cli.options import Command
-from fll_hbase.cli.record_files import modified_ms
+from fll_hbase.cli.record_files import file_status
 from fll_hbase.ingest.ndjson import InputLine, read_documents
 from fll_hbase.runtime.errors import LineageError
 
@@ -48,7 +48,9 @@ def _export(system: str, values: dict[str, Any]) -> LineageExport:
 
     services = dict(item.split("=", 1) for item in values["service"])
     # An edge without a time is known to exist when it is exported.
-    settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms(values["file"]))
+    status = file_status(values["file"])
+    modified_ms = int(status.st_mtime * 1_000) if status else None
+    settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms)
     convert = functools.partial(openmetadata.read_lineage, settings=settings)
     return LineageExport("entities and pipelines of OpenMetadata", convert)
 

@@ -140,20 +140,19 @@ def run_options(command: Command) -> Command:
         # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind)
-        file: FileRun | None = None
-        if kind:
-            # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
-            values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
-            # A new id each time, so that without --run, recording a file again adds a run, and repeats none.
-            run = values["run"] or str(uuid.uuid4())
-            file = file_run(kind, values, run=run, start_ms=_start_ms(values["start"]))
-        command(file_run=file, **others)
+        # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
+        values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
+        command(file_run=file_run(kind, values) if kind else None, **others)
 
     return with_file_run
 
 
-def file_run(kind: str, values: Mapping[str, Any], *, run: str, start_ms: int) -> FileRun:
-    """Return the run of a file from the values of options. Raises UsageError for --argument without `=`."""
+def file_run(kind: str, values: Mapping[str, Any]) -> FileRun:
+    """Return the run of a file from the values of options; without `run` and `start`, a new one of now.
+
+    Raises UsageError for --argument without `=`, and InvalidQuery for a `start` that is no time.
+    """
+    start = resolve_option("start", values.get("start") or "now")
     pairs = [argument.partition("=") for argument in values["argument"]]
     for key, equals, value in pairs:
         if not (key and equals):
@@ -162,20 +161,15 @@ def file_run(kind: str, values: Mapping[str, Any], *, run: str, start_ms: int) -
         kind=kind,
         application=values["application"],
         program=values["program"],
-        run=run,
-        start_ms=start_ms,
+        # A new id each time, so that without --run, recording a file again adds a run, and repeats none.
+        run=values.get("run") or str(uuid.uuid4()),
+        # Parsed as the end of a window from 0, so that --start has the syntax, rounding and limit of --end.
+        start_ms=time_window.parse_window("0", start, now_ms=now_ms()).stop_ms,
         dialect=values["dialect"] or DIALECTS[0],
         defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
         dataset_namespace=values["dataset_namespace"] or "",
         arguments={key: value for key, _, value in pairs},
     )
-
-
-def _start_ms(text: str | None) -> int:
-    """Return the time of --start, now by default, in milliseconds since 1970. Raises InvalidQuery."""
-    # Parsed as the end of a window from 0, so that --start has the syntax, rounding and limit of --end.
-    start = resolve_option("start", text or "now")
-    return time_window.parse_window("0", start, now_ms=now_ms()).stop_ms
 
 
 def _check(values: dict[str, Any], kind: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,6 @@ from fll_hbase.cli.options import (
     NAMESPACE,
     Command,
     Target,
-    now_ms,
     optional_single_field_arguments,
     target_options,
 )
@@ -205,7 +203,7 @@ def _document(change: Mapping[str, Any]) -> dict[str, Any]:
 
         return dbt.read_target(change["dbt"], dataset_namespace=change["dataset_namespace"] or "")
     kind = SQL if change["sql"] is not None else PIPELINE
-    run = file_run(kind, change, run=str(uuid.uuid4()), start_ms=now_ms())
+    run = file_run(kind, change)
     (line,) = run.read(change[kind], bytes_max=config.from_environment().document_bytes_max)
     if line.error is not None:
         raise line.error

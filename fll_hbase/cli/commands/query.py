@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -22,18 +23,23 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import mermaid, result_tables, tree
+from fll_hbase.cli.render.reach_table import reach_table
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
+from fll_hbase.queries import reach_formats
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.time_window import WindowText
 
 if TYPE_CHECKING:
     from fll_hbase.client.answers import TableAnswer
     from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
 
+GRAPHML = "graphml"
+_TEXTS = {CSV: reach_formats.to_csv, GRAPHML: reach_formats.to_graphml, MERMAID: reach_formats.to_mermaid}
 STATES = tuple(state.value for state in State)
 
 
@@ -190,3 +196,30 @@ def find(
     with target.open() as client:
         answer = client.search(text, kind=kind or "", limit=limit)
     print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.rows, text))
+
+
+@groups.command(
+    "fll reach bank DailyTransactions UID --direction forward",
+    "fll reach hospital PatientRecords patient_medical_score --causal --format csv",
+    "fll reach bank/CustomerAccounts.UID --direction both",
+)
+@field_arguments
+@query_options(Reach)
+@target_options
+@format_options(TABLE, JSON, CSV, GRAPHML, MERMAID)
+def reach(*, query: Reach, window: WindowText, target: Target, output_format: str) -> None:
+    """Show the fields that lead to FIELD (backward), that it leads to (forward), or both, over many hops.
+
+    FIELD `*` is the dataset as a whole.
+    """
+    with target.open() as client:
+        answer = client.ask(query)
+        is_empty = not answer.body.edges and not answer.body.unknown
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: reach_table(answer.body, query, window.answered(answer.window), note),
+        texts={name: partial(render, answer.body) for name, render in _TEXTS.items()},
+        note=failed_runs,
+    )

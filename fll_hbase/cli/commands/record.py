@@ -17,7 +17,7 @@ from fll_hbase.cli import groups, times
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.export_options import LineageExport, export_options
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, now_ms, replace_option, target_options
-from fll_hbase.cli.record_files import DocumentFile, advise_file, file_name
+from fll_hbase.cli.record_files import DocumentFile, advise_file, file_name, file_status
 from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import SQL, FileRun, row_options, run_options
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
@@ -112,7 +112,9 @@ def record(
         lines = _read(file, rows or file_run or export, settings.document_bytes_max)
     title = export.title if export else ""
     report = _Report(settings.batch_errors_max, dry_run=dry_run, title=title)
-    with target.open(create=True, dry_run=dry_run) as client, progress_bar(_size_bytes(file)) as bar:
+    status = file_status(file)
+    size_bytes = (status.st_size or None) if status else None
+    with target.open(create=True, dry_run=dry_run) as client, progress_bar(size_bytes) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             _process(client, batch, report, bar, take_over=take_over)
             bar.update(_position_bytes(file), str(report))
@@ -294,15 +296,6 @@ class _Report:
         count = len(self._run_hashes)
         at_least = "more than " if count > DISTINCT_RUNS_MAX else ""
         return "" if self.dry_run else f"; {at_least}{min(count, DISTINCT_RUNS_MAX)} runs"
-
-
-def _size_bytes(file: BinaryIO | None) -> int | None:
-    """Return the size of a file on disk in bytes, or None for a pipe and for no file."""
-    # A pipe reports 0, and an object that is not a system file has no descriptor.
-    try:
-        return os.fstat(file.fileno()).st_size or None if file else None
-    except OSError:
-        return None
 
 
 def _position_bytes(file: BinaryIO | None) -> int:
