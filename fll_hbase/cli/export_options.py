@@ -28,8 +28,19 @@ class LineageExport:
     convert: Conversion
 
     def read(self, file: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
-        """Yield the events of each line of FILE, or errors in their place."""
-        return _convert(read_documents(file, bytes_max=bytes_max), self.convert)
+        """Yield the events of each line of FILE, or errors in their place, with the number of the line."""
+        for line in read_documents(file, bytes_max=bytes_max):
+            if line.error is not None:
+                yield line
+                continue
+            try:
+                for item in self.convert(line.raw):
+                    if isinstance(item, LineageError):
+                        yield InputLine(line.number, b"", item)
+                    else:
+                        yield InputLine(line.number, item)
+            except LineageError as fault:
+                yield InputLine(line.number, b"", fault)
 
 
 def _export(system: str, values: dict[str, Any]) -> LineageExport:
@@ -53,20 +64,6 @@ def _export(system: str, values: dict[str, Any]) -> LineageExport:
     settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms)
     convert = functools.partial(openmetadata.read_lineage, settings=settings)
     return LineageExport("entities and pipelines of OpenMetadata", convert)
-
-
-def _convert(lines: Iterable[InputLine], convert: Conversion) -> Iterator[InputLine]:
-    """Yield a line for each event of a line, or for each error, with the same number."""
-    for line in lines:
-        if line.error is not None:
-            yield line
-            continue
-        try:
-            for item in convert(line.raw):
-                error = item if isinstance(item, LineageError) else None
-                yield InputLine(line.number, b"" if isinstance(item, LineageError) else item, error)
-        except LineageError as fault:
-            yield InputLine(line.number, b"", fault)
 
 
 def export_options(command: Command) -> Command:

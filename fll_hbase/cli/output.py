@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -25,8 +26,6 @@ TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
 
 _LINES_MIN = 6
 """Minimum number of lines of a page, however low the terminal is."""
-
-NO_TEXTS: Mapping[str, Callable[[], str]] = {}
 
 Lines = Callable[[], Iterable[str]]
 
@@ -81,7 +80,7 @@ def print_answer(
     *,
     table: Callable[[], RenderableType],
     mermaid: Lines = lambda: (),
-    texts: Mapping[str, Callable[[], str]] = NO_TEXTS,
+    texts: Mapping[str, Callable[[], str]] = MappingProxyType({}),
     note: str = "",
     following: str = "",
 ) -> None:

@@ -10,7 +10,7 @@ from fll_hbase.cli import groups
     "fll capture run --server http://lineage:8080 spark-submit --master spark://host:7077 job.py",
     "fll capture check --server http://lineage:8080",
     name="capture",
-    modules={name: f"{__name__}.{name}" for name in ("check", "hook", "run", "send")},
+    modules={name: f"{__name__}.{name}" for name in ("check", "run", "send")} | {"hook": f"{__name__}.run"},
 )
 def capture() -> None:
     """Record the field lineage of PySpark jobs, without changing their code.

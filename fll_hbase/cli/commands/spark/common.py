@@ -6,7 +6,7 @@ import functools
 import re
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -205,7 +205,18 @@ def _read(settings: Settings, create: bool, any_release: bool) -> None:
             calendar_mark.require(table)
 
 
-def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
+def reject_limit_option(text: str) -> Callable[[Command], Command]:
+    """Return the option --max-rejects with this help, received as `rejects_max`."""
+    return click.option(
+        "--max-rejects",
+        "rejects_max",
+        metavar="NUMBER|SHARE%",
+        callback=_parse_reject_limit,
+        help=f"{text}, such as 100 or 5% (default: no limit).",
+    )
+
+
+def _parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
     """Return the limit in an option's value, NO_LIMIT for None, as click's callback. Raises BadParameter."""
     try:
         return NO_LIMIT if value is None else parse_limit(value)

@@ -31,13 +31,7 @@ FORMATS = ("text", "parquet", "csv")
     required=True,
     help="Directory for rejected lines: empty, or of an earlier load.",
 )
-@click.option(
-    "--max-rejects",
-    "rejects_max",
-    metavar="NUMBER|SHARE%",
-    callback=common.parse_reject_limit,
-    help="End the job when more lines are rejected, such as 100 or 5% (default: no limit).",
-)
+@common.reject_limit_option("End the job when more lines are rejected")
 @click.option("--namespace", metavar="NS", type=NAMESPACE, help=NAMESPACE_HELP)
 @click.option(
     "--format",

@@ -147,13 +147,7 @@ def _source_options(command: Command) -> Command:
 )
 @_source_options
 @click.option("--rejects", metavar="DIR", required=True, help="Directory for lines that cannot be recorded.")
-@click.option(
-    "--max-rejects",
-    "rejects_max",
-    metavar="NUMBER|SHARE%",
-    callback=common.parse_reject_limit,
-    help="End the stream when more lines of a batch are rejected, such as 100 or 5% (default: no limit).",
-)
+@common.reject_limit_option("End the stream when more lines of a batch are rejected")
 @click.option(
     "--checkpoint", metavar="DIR", required=True, help="Directory for the Spark streaming checkpoint."
 )
