@@ -23,7 +23,7 @@ from fll_hbase.cli.options import (
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
-from fll_hbase.cli.render.impact_table import impact_table
+from fll_hbase.cli.render.changes import impact_table
 from fll_hbase.cli.render.time_text import describe_window
 from fll_hbase.cli.run_options import PIPELINE, SQL, file_run
 from fll_hbase.cli.word_choice import WordChoice

@@ -23,7 +23,6 @@ from fll_hbase.cli.options import (
 from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import mermaid, result_tables, tree
-from fll_hbase.cli.render.reach_table import reach_table
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
@@ -219,7 +218,7 @@ def reach(*, query: Reach, window: WindowText, target: Target, output_format: st
     print_answer(
         answer,
         output_format,
-        table=lambda: reach_table(answer.body, query, window.answered(answer.window), note),
+        table=lambda: result_tables.reach_table(answer.body, query, window.answered(answer.window), note),
         texts={name: partial(render, answer.body) for name, render in _TEXTS.items()},
         note=failed_runs,
     )

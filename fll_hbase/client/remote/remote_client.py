@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fll_hbase.queries.tags import TagBody
 
 ResultT = TypeVar("ResultT")
+Read: TypeAlias = Callable[[Mapping[str, Any]], ResultT]
+"""A function that returns the result in an answer."""
 
 BATCH_FORMAT = "lineage"
 """The name and route of the only format with another route, `/batch`, for many documents."""
@@ -74,10 +76,7 @@ class HttpClient(Connection):
         )
 
     def _send(
-        self,
-        documents: Sequence[LocatedDocument],
-        params: Mapping[str, str],
-        read: Callable[[Mapping[str, Any]], ResultT],
+        self, documents: Sequence[LocatedDocument], params: Mapping[str, str], read: Read[ResultT]
     ) -> list[ResultT | LineageError]:
         """Send documents; return `read(answer)` or the error for each, in order.
 
@@ -105,10 +104,7 @@ class HttpClient(Connection):
         return [results[index] for index in range(len(documents))]
 
     def _send_one(
-        self,
-        document: LocatedDocument,
-        params: Mapping[str, str],
-        read: Callable[[Mapping[str, Any]], ResultT],
+        self, document: LocatedDocument, params: Mapping[str, str], read: Read[ResultT]
     ) -> ResultT | LineageError:
         """Send a document to the route of its format; return its result, or the error that refuses it."""
         document_format = document.head.format
@@ -190,9 +186,7 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
     return UnreadableDocument([FieldError("namespace", "missing")])
 
 
-def _read_line(
-    answer: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ResultT]
-) -> ResultT | LineageError:
+def _read_line(answer: Mapping[str, Any], read: Read[ResultT]) -> ResultT | LineageError:
     """Return `read(answer)` for one line of a batch response, or the error that the line reports."""
     if answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
         return problems.error_from_problem(answer)
