@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 Command = Callable[..., None]
+
+Option = Callable[[Command], Command]
 
 READING = "fll_hbase.cli.reading"
 """Key of the names of the current command, a Reading, in the metadata of its context."""
@@ -71,6 +73,11 @@ SPOOL = click.Path(path_type=Path, readable=False)
 """A spool. Capture, not the command, reports one that cannot be read."""
 
 
+def add_options(command: Command, options: Sequence[Option]) -> Command:
+    """Return a command with options, which its help shows in this order."""
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
 def now_ms() -> int:
     """Return the current time in milliseconds since 1970. A caller may inject a clock: `main(obj=clock)`."""
     injected: Callable[[], int] | None = click.get_current_context().find_root().obj
@@ -87,7 +94,7 @@ def _name_arguments(
     counts: tuple[int, ...],
     members: tuple[str, ...] = ("namespace", "name", "field"),
     optional: bool = False,
-) -> Callable[[Command], Command]:
+) -> Option:
     """Return a decorator that adds names, separately or as one argument; the command receives the `members`.
 
     Missing names are "". If the names are `optional`, all may be missing.

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.options import Command, current_zone, keep_in_context, now_ms
+from fll_hbase.cli.options import Command, Option, current_zone, keep_in_context, now_ms
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.screen import Screen
@@ -33,7 +33,7 @@ _ALL, _VERBOSE = "fll_hbase.cli.all", "fll_hbase.cli.verbose"
 """Keys of --all and --verbose in the metadata of the current command's context."""
 
 
-def _flag(name: str, key: str, text: str) -> Callable[[Command], Command]:
+def _flag(name: str, key: str, text: str) -> Option:
     """Return the option of a flag that is kept in the metadata."""
     return click.option(name, is_flag=True, expose_value=False, callback=keep_in_context(key), help=text)
 
@@ -44,7 +44,7 @@ _all_option = _flag(
 verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a terminal.")
 
 
-def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Command]:
+def format_options(*formats: str, listed: bool = True) -> Option:
     """Add --format with these formats, the first as default, and --json; received as `output_format`.
 
     With `listed`, for a command that prints more than one thing, also add --all.

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import click
 import msgspec
 
-from fll_hbase.cli.options import NAME, Command, now_ms, resolve_option, zone_option
+from fll_hbase.cli.options import NAME, Command, add_options, now_ms, resolve_option, zone_option
 from fll_hbase.cli.record_files import file_name, is_sql
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.ingest.ndjson import InputLine
@@ -95,11 +95,10 @@ def row_options(command: Command) -> Command:
             raise click.UsageError(f"Give {options}, not both.")
         command(row_format=given[0] if given else None, **others)
 
-    decorated: Command = with_row_format
-    for document_format in reversed(ROW_FORMATS):
-        help_text = f"FILE has {document_format.title}."
-        decorated = click.option(f"--{document_format.name}", is_flag=True, help=help_text)(decorated)
-    return decorated
+    options = [
+        click.option(f"--{item.name}", is_flag=True, help=f"FILE has {item.title}.") for item in ROW_FORMATS
+    ]
+    return add_options(with_row_format, options)
 
 
 def run_options(command: Command) -> Command:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 
 from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.options import Command, current_zone, now_ms, zone_option
+from fll_hbase.cli.options import Command, Option, current_zone, now_ms, zone_option
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.admin_tables import grants_table, tokens_table
@@ -43,7 +43,7 @@ class _SubjectParam(click.ParamType):  # type: ignore[type-arg]  # generic since
         return Subject(SubjectKind(kind), name)
 
 
-def _grant_options(*, required: bool) -> Callable[[Command], Command]:
+def _grant_options(*, required: bool) -> Option:
     """Add --role and --namespace, each repeatable, received as `grants` of each role on each pattern."""
 
     def decorate(command: Command) -> Command:

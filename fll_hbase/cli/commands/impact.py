@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,9 @@ from fll_hbase.cli.options import (
     NAME,
     NAMESPACE,
     Command,
+    Option,
     Target,
+    add_options,
     optional_single_field_arguments,
     target_options,
 )
@@ -55,7 +57,7 @@ def change_options(command: Command) -> Command:
     """Add the options of a change: of a single field, a SQL file, a pipeline or a dbt project."""
     file = click.File("rb")
     folder = click.Path(path_type=Path)
-    options: tuple[Callable[[Command], Command], ...] = (
+    options: tuple[Option, ...] = (
         click.option("--drop", is_flag=True, help="FIELD goes."),
         click.option("--rename", metavar="TO", type=NAME, help="FIELD gets the name TO."),
         click.option("--type", "new_type", metavar="T", type=NAME, help="FIELD gets the type T."),
@@ -77,9 +79,7 @@ def change_options(command: Command) -> Command:
         click.option("--schema", metavar="S", type=NAME, help="With --sql: schema of names without one."),
         click.option("--argument", metavar="KEY=VALUE", multiple=True, help="With --pipeline: a macro."),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return add_options(command, options)
 
 
 @groups.command(

@@ -6,7 +6,7 @@ import functools
 import re
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ import click
 
 from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.options import Command
+from fll_hbase.cli.options import Command, Option, add_options
 from fll_hbase.cli.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime.config import Settings
@@ -166,10 +166,7 @@ def job_options(command: Command) -> Command:
         launch = LaunchOptions(master, {**config.spark_settings, **conf, **memory}, summary, verbose)
         command(settings=job_settings(store, config.settings), launch=launch, **others)
 
-    decorated: Command = with_settings
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return add_options(with_settings, _OPTIONS)
 
 
 def reach_store(settings: Settings, *, create: bool, any_release: bool = False) -> None:
@@ -205,7 +202,7 @@ def _read(settings: Settings, create: bool, any_release: bool) -> None:
             calendar_mark.require(table)
 
 
-def reject_limit_option(text: str) -> Callable[[Command], Command]:
+def reject_limit_option(text: str) -> Option:
     """Return the option --max-rejects with this help, received as `rejects_max`."""
     return click.option(
         "--max-rejects",

@@ -11,7 +11,7 @@ import click
 from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import PARTIAL
-from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Command, now_ms, replace_option
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Command, add_options, now_ms, replace_option
 from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.lines.reject_limit import RejectLimit
@@ -135,9 +135,7 @@ def _source_options(command: Command) -> Command:
         libraries = {name: value for name, value in names_of_jars.items() if value}
         command(source=parsed, dead_letter=topic, libraries=libraries, once=once, **others)
 
-    for option in reversed(_SOURCE_OPTIONS):
-        with_source = option(with_source)
-    return with_source
+    return add_options(with_source, _SOURCE_OPTIONS)
 
 
 @groups.command(
