@@ -85,13 +85,10 @@ def _check(
     store: LineageStore, policy: FlowPolicy, send: Callable[[Json], None], since_ms: int | None
 ) -> bool:
     """Check a policy, send its new violations and print numbers; return whether no limit cut the check."""
-
-    def deliver(event_id: str, flow: Flow) -> None:
-        """Send the event of a violation."""
-        send(event(policy, event_id, flow))
-
     checker = FlowChecker(store.components, store.table, grace_ms=store.settings.grace_ms)
-    result = checker.check(policy, deliver, since_ms=since_ms)
+    result = checker.check(
+        policy, lambda event_id, flow: send(event(policy, event_id, flow)), since_ms=since_ms
+    )
     contents = "all" if result.contents is None else f"{result.contents:,}"
     line = (
         f"fll: {policy.name}: new violations: {result.reported:,}; contents considered: {contents}; tagged"

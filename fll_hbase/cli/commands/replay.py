@@ -12,7 +12,6 @@ from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import Target, replace_option, target_options
 from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
 from fll_hbase.recorder import replay as spool_replay
-from fll_hbase.recorder.replay import ReplayedDocument
 from fll_hbase.recorder.spool import Spool, SpoolLimits, open_spool
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import ConfigurationError, InputError, LineageError
@@ -41,21 +40,16 @@ def replay(*, directory: Path, take_over: bool, target: Target) -> None:
                 spool, client, bytes_max=settings.document_bytes_max, take_over=take_over
             )
             for document in documents:
-                _count(document, counts)
+                if isinstance(document.result, RecordResult):
+                    counts[document.result.outcome.value] += 1
+                else:
+                    counts[REFUSED] += 1
+                    print_err(escape_control(f"{document.path}: {document.result}"))
         except LineageError as error:
             raise _incomplete(error, spool, counts) from error
     click.echo(_summary(counts))
     if counts[REFUSED]:
         click.get_current_context().exit(FAILURE)
-
-
-def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
-    """Count a document by its outcome, and print the reasons of a refusal."""
-    if isinstance(document.result, RecordResult):
-        counts[document.result.outcome.value] += 1
-        return
-    counts[REFUSED] += 1
-    print_err(escape_control(f"{document.path}: {document.result}"))
 
 
 def _incomplete(error: LineageError, spool: Spool, counts: Counter[str]) -> LineageError:

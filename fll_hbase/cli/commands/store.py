@@ -18,7 +18,6 @@ from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.cli.summary_file import SummaryFile, print_summary
 from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime import config
-from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.store.copying.store_copy import PASSES_MAX, CopyReport, CopyRequest, copy_store
@@ -26,7 +25,7 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import migration
 from fll_hbase.store.maintenance.audit import check as audit_check
 from fll_hbase.store.maintenance.audit.local_auditor import local_auditor
-from fll_hbase.tables import Table, back_up, canonical_url, store_exists
+from fll_hbase.tables import back_up, canonical_url, store_exists
 from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory, naming_damage
 
 LINE_SECONDS = 60.0
@@ -86,8 +85,8 @@ def copy(*, source: str, target: str, passes: int, update: bool, output_format: 
         check_creatable(target)
     request = CopyRequest(origin, settings.grace_ms, passes_max=passes, update=update)
     with (
-        closing(_open(settings, source, create=False)) as source_table,
-        closing(_open(settings, target, create=True)) as target_table,
+        closing(open_store_table(replace(settings, store=source), create=False)) as source_table,
+        closing(open_store_table(replace(settings, store=target), create=True)) as target_table,
         progress_bar(None) as bar,
     ):
         shown = _Shown(bar)
@@ -204,11 +203,6 @@ class _Shown:
         if not self._bar.is_shown and time.monotonic() >= self._next_line:
             print_err(f"fll: {status}")
             self._next_line = time.monotonic() + LINE_SECONDS
-
-
-def _open(settings: Settings, url: str, *, create: bool) -> Table:
-    """Return the opened table of the store at a URL."""
-    return open_store_table(replace(settings, store=url), create=create)
 
 
 def _print(report: CopyReport, output_format: str) -> None:
