@@ -53,33 +53,23 @@ _SECTIONS = {
 }
 """Commands by purpose. The top layer, `api.command`, adds `serve`."""
 
-_COMMANDS = "fll_hbase.cli.commands"
+_SHARED_MODULES = {
+    "access": ("token", "grant"),
+    "catalogue": ("consumers", "ls", "dataset", "run"),
+    "changes": ("history", "diff"),
+    "hbase": ("table",),
+    "query": ("lineage", "field", "reach", "runs", "programs", "find"),
+    "settings": ("config",),
+    "tags": ("tag", "policy"),
+}
+"""Modules of commands that are not named after their command."""
+
+_MODULE_NAMES = {name: module for module, names in _SHARED_MODULES.items() for name in names}
 _MODULES = {
-    name: f"{_COMMANDS}.{module}"
-    for module, names in {
-        "access": ("token", "grant"),
-        "capture": ("capture",),
-        "catalogue": ("consumers", "ls", "dataset", "run"),
-        "changes": ("history", "diff"),
-        "export": ("export",),
-        "hbase": ("table",),
-        "impact": ("impact",),
-        "mcp": ("mcp",),
-        "query": ("lineage", "field", "runs", "programs", "find"),
-        "questions": ("questions",),
-        "reach": ("reach",),
-        "record": ("record",),
-        "replay": ("replay",),
-        "report": ("report",),
-        "retention": ("retention",),
-        "sample": ("sample",),
-        "settings": ("config",),
-        "spark": ("spark",),
-        "store": ("store",),
-        "tags": ("tag", "policy"),
-        "watch": ("watch",),
-    }.items()
-    for name in names
+    name: f"fll_hbase.cli.commands.{_MODULE_NAMES.get(name, name)}"
+    for section in _SECTIONS.values()
+    for name in section
+    if name != "serve"
 }
 
 

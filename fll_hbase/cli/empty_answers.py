@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from fll_hbase.cli.options import now_ms
 from fll_hbase.cli.output import TABLE
@@ -14,7 +14,13 @@ from fll_hbase.runtime.escape import escape_control
 
 if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
+    from fll_hbase.queries.field_lineage import FieldLineage
+    from fll_hbase.queries.history import History
+    from fll_hbase.queries.lineage import Lineage
     from fll_hbase.queries.programs import ProgramsAnswer
+    from fll_hbase.queries.reach import Reach
+
+    LineageQuery = FieldLineage | History | Lineage | Reach
 
 RUNS_COUNTED_MAX = 1_000
 """Maximum number of runs of a window for which failed ones are counted. With more, they are not mentioned."""
@@ -22,23 +28,18 @@ RUNS_COUNTED_MAX = 1_000
 # The greatest start of a run, in seconds, since a run may start after the command's own time.
 _END_OF_TIME = str(START_LIMIT_MS // 1000)
 _FAILED = ("FAIL", "ABORT")
+_WITHOUT_COLUMNS = "used the dataset without reporting whether they used the field"
 
 
-class LeavesOutFailed(Protocol):
-    """A query that leaves failed runs out unless they are included."""
-
-    @property
-    def failed(self) -> bool:
-        """Return whether failed runs are included."""
-
-
-def empty_note(
-    client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
-) -> str:
-    """Return a note for an empty answer about lineage, or "" unless it is printed as a table."""
-    failed = failed_note(client, dataset, query, window, output_format)
-    last = last_run_note(client, dataset, window, output_format)
-    return "; ".join(filter(None, (failed, last)))
+def lineage_notes(
+    client: Connection, query: LineageQuery, window: WindowText, output_format: str, *, is_empty: bool
+) -> tuple[str, str]:
+    """Return the note of an empty answer about lineage, and the note below any other; "" for none."""
+    failed = _failed_note(client, query, window, output_format)
+    if not is_empty:
+        return "", failed
+    last = last_run_note(client, query.dataset, window, output_format)
+    return "; ".join(filter(None, (failed, last))), ""
 
 
 def last_run_note(client: Connection, dataset: Dataset, window: WindowText, output_format: str) -> str:
@@ -59,22 +60,22 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
     return f"{note}; {ANOTHER_WINDOW}"
 
 
-def failed_only_note(failed_only: int, *, listed: bool) -> str:
-    """Return how many programs with only failed runs are left out, or "" if none are."""
-    if listed or not failed_only:
-        return ""
-    programs = "1 more program has" if failed_only == 1 else f"{failed_only:,} more programs have"
-    return f"{programs} failed runs alone; --failed lists them"
-
-
 def programs_note(body: ProgramsAnswer, *, listed: bool) -> str:
-    """Return what is said below a list of programs: which are left out, and what unknown columns mean."""
-    unknown = "columns unknown: its runs used the dataset without reporting whether they used the field"
-    notes = (
-        failed_only_note(body.failed_only, listed=listed),
-        unknown if body.programs_with_unknown_columns else "",
-    )
-    return "\n".join(filter(None, notes))
+    """Return what is said below a list of programs: which are left out, and what unknown columns mean.
+
+    Programs with only failed runs are left out unless `listed`.
+    """
+    notes = []
+    if body.failed_only and not listed:
+        programs = (
+            "1 more program has" if body.failed_only == 1 else f"{body.failed_only:,} more programs have"
+        )
+        notes.append(f"{programs} failed runs alone; --failed lists them")
+    if body.programs_with_unknown_columns:
+        notes.append(
+            "columns unknown: its runs used the dataset without reporting whether they used the field"
+        )
+    return "\n".join(notes)
 
 
 def unknown_runs_note(count: int) -> str:
@@ -82,12 +83,10 @@ def unknown_runs_note(count: int) -> str:
     if not count:
         return ""
     runs = "1 more run" if count == 1 else f"{count:,} more runs"
-    return f"{runs} used the dataset without reporting whether they used the field; omit --field to list them"
+    return f"{runs} {_WITHOUT_COLUMNS}; omit --field to list them"
 
 
-def failed_note(
-    client: Connection, dataset: Dataset, query: LeavesOutFailed, window: WindowText, output_format: str
-) -> str:
+def _failed_note(client: Connection, query: LineageQuery, window: WindowText, output_format: str) -> str:
     """Return how many failed runs of a dataset are left out, or "" if they count or a table is not printed.
 
     The note is also "" if the window has more runs of the dataset than RUNS_COUNTED_MAX.
@@ -95,7 +94,7 @@ def failed_note(
     if output_format != TABLE or query.failed:
         return ""
     start, end = window.start, window.end
-    answer = client.runs(dataset.namespace, dataset.name, start=start, end=end, limit=RUNS_COUNTED_MAX)
+    answer = client.runs(query.namespace, query.name, start=start, end=end, limit=RUNS_COUNTED_MAX)
     # A query without a direction is about the runs that wrote the field.
     direction = getattr(query, "direction", "backward")
     directions = ("both", "backward", "forward") if direction == "both" else ("both", direction)

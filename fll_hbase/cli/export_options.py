@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TypeAlias
 import click
 
 from fll_hbase.cli.options import Command
-from fll_hbase.cli.record_files import modified_ms
+from fll_hbase.cli.record_files import file_status
 from fll_hbase.ingest.ndjson import InputLine, read_documents
 from fll_hbase.runtime.errors import LineageError
 
@@ -28,50 +28,42 @@ class LineageExport:
     convert: Conversion
 
     def read(self, file: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
-        """Yield the events of each line of FILE, or errors in their place."""
-        return _convert(read_documents(file, bytes_max=bytes_max), self.convert)
+        """Yield the events of each line of FILE, or errors in their place, with the number of the line."""
+        for line in read_documents(file, bytes_max=bytes_max):
+            if line.error is not None:
+                yield line
+                continue
+            try:
+                for item in self.convert(line.raw):
+                    if isinstance(item, LineageError):
+                        yield InputLine(line.number, b"", item)
+                    else:
+                        yield InputLine(line.number, item)
+            except LineageError as fault:
+                yield InputLine(line.number, b"", fault)
 
 
-def _marquez(_: dict[str, Any]) -> LineageExport:
-    # Imported when used, as are the other systems, because most commands read no export.
-    from fll_hbase.sources.lineage_exports import marquez
+def _export(system: str, values: dict[str, Any]) -> LineageExport:
+    """Return the export of a system, by the values of the other options."""
+    # Imported when used, because most commands read no export.
+    if system == MARQUEZ:
+        from fll_hbase.sources.lineage_exports import marquez
 
-    return LineageExport("rows of Marquez", lambda raw: [marquez.read_event(raw)])
+        return LineageExport("rows of Marquez", lambda raw: [marquez.read_event(raw)])
+    if system == SPLINE:
+        from fll_hbase.capture import spline
 
-
-def _spline(values: dict[str, Any]) -> LineageExport:
-    from fll_hbase.capture import spline
-
-    convert = functools.partial(spline.read_executions, namespace=values["namespace"])
-    return LineageExport("executions of Spline", convert)
-
-
-def _openmetadata(values: dict[str, Any]) -> LineageExport:
+        convert: Conversion = functools.partial(spline.read_executions, namespace=values["namespace"])
+        return LineageExport("executions of Spline", convert)
     from fll_hbase.sources.lineage_exports import openmetadata
 
     services = dict(item.split("=", 1) for item in values["service"])
     # An edge without a time is known to exist when it is exported.
-    settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms(values["file"]))
+    status = file_status(values["file"])
+    modified_ms = int(status.st_mtime * 1_000) if status else None
+    settings = openmetadata.ExportSettings(values["namespace"], services, modified_ms)
     convert = functools.partial(openmetadata.read_lineage, settings=settings)
     return LineageExport("entities and pipelines of OpenMetadata", convert)
-
-
-_EXPORTS = {MARQUEZ: _marquez, SPLINE: _spline, OPENMETADATA: _openmetadata}
-"""By option, a function from the values of the other options to the export."""
-
-
-def _convert(lines: Iterable[InputLine], convert: Conversion) -> Iterator[InputLine]:
-    """Yield a line for each event of a line, or for each error, with the same number."""
-    for line in lines:
-        if line.error is not None:
-            yield line
-            continue
-        try:
-            for item in convert(line.raw):
-                error = item if isinstance(item, LineageError) else None
-                yield InputLine(line.number, b"" if isinstance(item, LineageError) else item, error)
-        except LineageError as fault:
-            yield InputLine(line.number, b"", fault)
 
 
 def export_options(command: Command) -> Command:
@@ -88,9 +80,9 @@ def export_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def with_export(**values: Any) -> None:
-        given = [name for name in _EXPORTS if values.pop(name)]
+        given = [name for name in (MARQUEZ, SPLINE, OPENMETADATA) if values.pop(name)]
         _check(given, values)
-        export = _EXPORTS[given[0]](values) if given else None
+        export = _export(given[0], values) if given else None
         del values["service"]
         command(export=export, **values)
 
@@ -113,4 +105,4 @@ def _check(given: list[str], values: dict[str, Any]) -> None:
         f"--service {item}: give NAME=NS." for item in values["service"] if not all(item.partition("="))
     ]
     if faults:
-        raise click.UsageError(" ".join(faults), click.get_current_context())
+        raise click.UsageError(" ".join(faults))

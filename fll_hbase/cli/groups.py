@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module  # noqa: TID251
 from types import MappingProxyType
@@ -119,10 +119,25 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, or all commands, with summaries that are wrapped and never cut."""
         width = max(map(len, self.list_commands(ctx)))
-        for title, summaries in (self._sections or {"Commands": self._summaries()}).items():
+        commands = {} if self._sections else self.all_commands()
+        # The first sentence of the help of each command, in full.
+        all_summaries = {name: command.get_short_help_str(1_000) for name, command in commands.items()}
+        for title, summaries in (self._sections or {"Commands": all_summaries}).items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), text) for name, text in summaries.items()])
 
-    def _summaries(self) -> dict[str, str]:
-        """Return the first sentence of the help of each command, sorted by the names of the commands."""
-        return {name: command.get_short_help_str(1_000) for name, command in self.all_commands().items()}
+
+def examples(*commands: str) -> str:
+    """Return the end of a help text that shows these commands."""
+    title = "Example" if len(commands) == 1 else "Examples"
+    return "\b\n" + "\n  ".join([f"{title}:", *commands]) + "\n"
+
+
+def command(*shown: str, **attributes: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """Return the decorator `click.command` for a command whose help ends with the examples `shown`."""
+    return click.command(epilog=examples(*shown), **attributes)
+
+
+def group(*shown: str, **attributes: Any) -> Callable[[Callable[..., None]], CommandGroup]:
+    """Return the decorator of a CommandGroup whose help ends with the examples `shown`."""
+    return click.group(cls=CommandGroup, epilog=examples(*shown), **attributes)

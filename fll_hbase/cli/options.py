@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 Command = Callable[..., None]
+
+Option = Callable[[Command], Command]
 
 READING = "fll_hbase.cli.reading"
 """Key of the names of the current command, a Reading, in the metadata of its context."""
@@ -71,6 +73,11 @@ SPOOL = click.Path(path_type=Path, readable=False)
 """A spool. Capture, not the command, reports one that cannot be read."""
 
 
+def add_options(command: Command, options: Sequence[Option]) -> Command:
+    """Return a command with options, which its help shows in this order."""
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
 def now_ms() -> int:
     """Return the current time in milliseconds since 1970. A caller may inject a clock: `main(obj=clock)`."""
     injected: Callable[[], int] | None = click.get_current_context().find_root().obj
@@ -87,7 +94,7 @@ def _name_arguments(
     counts: tuple[int, ...],
     members: tuple[str, ...] = ("namespace", "name", "field"),
     optional: bool = False,
-) -> Callable[[Command], Command]:
+) -> Option:
     """Return a decorator that adds names, separately or as one argument; the command receives the `members`.
 
     Missing names are "". If the names are `optional`, all may be missing.
@@ -150,23 +157,20 @@ def _read(
     A field may also be given as NS/NAME and FIELD, unless `counts` includes two. An argument with several
     readings is looked up in the catalogue. Raises UsageError, InvalidQuery, LineageError.
     """
-    context = click.get_current_context()
     if len(names) in counts:
-        parts = [
-            part.convert(name, _parameter(hint), context)
-            for name, (hint, part) in zip(names, _PARTS, strict=False)
-        ]
+        hinted = zip(names, _PARTS, strict=False)
+        parts = [part.convert(name, _parameter(hint), None) for name, (hint, part) in hinted]
         return _remember(Reading(*parts))
     field = ""
     if len(names) == 2 and form == _FIELD_FORM:
-        field = NAME.convert(names[1], _parameter("FIELD"), context)
+        field = NAME.convert(names[1], _parameter("FIELD"), None)
         readings = dataset_readings
     matches: list[Reading] = []
     if field or len(names) == 1:
-        text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(form), context)
+        text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(form), None)
         matches = readings(text)
     if not matches:
-        raise click.UsageError(f"Give {form}{advise_form(names, form)}.", context)
+        raise click.UsageError(f"Give {form}{advise_form(names, form)}.")
     dataset_or_field = matches[0]
     if len(matches) > 1:
         with Target(options.get("store"), options.get("server")).open() as client:
@@ -189,9 +193,9 @@ _ZONE = "fll_hbase.cli.zone"
 """Key of --timezone, None without it, in the metadata of the current command's context."""
 
 
-def _keep_zone(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Keep the value of --timezone for `current_zone`; click calls this."""
-    context.meta[_ZONE] = value
+def keep_in_context(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Return a callback for click that keeps the value of an option in the metadata of the context."""
+    return lambda context, _, value: context.meta.__setitem__(key, value)
 
 
 zone_option = click.option(
@@ -199,7 +203,7 @@ zone_option = click.option(
     # Eager, so that it is known before other options are converted.
     is_eager=True,
     expose_value=False,
-    callback=_keep_zone,
+    callback=keep_in_context(_ZONE),
     metavar="ZONE",
     help="Zone of times, such as Europe/Berlin (default: FLL_TIMEZONE, UTC).",
 )
@@ -232,14 +236,10 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
     """Add --start, --end, --window and --timezone, which the command receives as `window`."""
 
     @click.option(
-        "--start",
-        metavar="TIME",
-        help=f"Runs that start at TIME or later (default: {default_start}).",
+        "--start", metavar="TIME", help=f"Runs that start at TIME or later (default: {default_start})."
     )
     @click.option(
-        "--end",
-        metavar="TIME",
-        help=f"Runs that start before TIME (default: {time_window.DEFAULT_END}).",
+        "--end", metavar="TIME", help=f"Runs that start before TIME (default: {time_window.DEFAULT_END})."
     )
     @click.option(
         "--window",
@@ -251,9 +251,7 @@ def window_options(command: Command, *, default_start: str = time_window.DEFAULT
     @functools.wraps(command)
     def with_window(*, start: str | None, end: str | None, period: str | None, **others: Any) -> None:
         if period is not None and (start is not None or end is not None):
-            raise click.UsageError(
-                "Give --window or --start and --end, not both.", click.get_current_context()
-            )
+            raise click.UsageError("Give --window or --start and --end, not both.")
         zone = current_zone()
         first = default_start if start is None else start
         window = _period(period, zone) if period is not None else _bounds(first, end, zone)
@@ -286,21 +284,21 @@ def _bounds(start: str, end: str | None, zone: ZoneInfo) -> WindowText:
     """Return the window between two times. Raises InvalidQuery with each time that does not exist."""
     texts = {"start": start, "end": time_window.DEFAULT_END if end is None else end}
     resolved = resolve_times(texts, zone=zone.key)
-    return WindowText(str(resolved["start"]), str(resolved["end"]), zone=zone.key)
+    return WindowText(**resolved, zone=zone.key)
 
 
-def resolve_times(texts: Mapping[str, str | None], *, zone: str) -> dict[str, str | None]:
-    """Return times in the form of the REST contract, by the names of their options. None stays None.
+def resolve_times(texts: Mapping[str, str], *, zone: str) -> dict[str, str]:
+    """Return times in the form of the REST contract, by the names of their options.
 
     Raises InvalidQuery with each time that does not exist.
     """
-    resolved: dict[str, str | None] = {}
+    resolved: dict[str, str] = {}
     errors: list[FieldError] = []
     for name, text in texts.items():
         try:
             resolved[name] = text and times.resolve_time(text, ZoneInfo(zone), now_ms=now_ms())
         except (ValueError, OverflowError) as error:
-            errors.append(FieldError(name, f"{str(text)[:100]!r} is not a time: {error}"))
+            errors.append(FieldError(name, f"{text[:100]!r} is not a time: {error}"))
     if errors:
         raise InvalidQuery(errors)
     return resolved
@@ -326,7 +324,7 @@ TIME = TimeParam()
 
 def resolve_option(name: str, text: str) -> str:
     """Return the time of option `name` in the form of the REST contract. Raises InvalidQuery."""
-    return str(resolve_times({name: text}, zone=current_zone().key)[name])
+    return resolve_times({name: text}, zone=current_zone().key)[name]
 
 
 def query_read_seconds(settings: config.Settings) -> float:
@@ -346,7 +344,7 @@ class Target:
     def __post_init__(self) -> None:
         """Raise UsageError for both a store and a server."""
         if self.store is not None and self.server is not None:
-            raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
+            raise click.UsageError("Give --store or --server, not both.")
 
     @property
     def url(self) -> str:

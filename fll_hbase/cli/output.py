@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.options import Command, current_zone, now_ms
+from fll_hbase.cli.options import Command, Option, current_zone, keep_in_context, now_ms
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.screen import Screen
@@ -26,22 +27,15 @@ TABLE, JSON, CSV, MERMAID = "table", "json", "csv", "mermaid"
 _LINES_MIN = 6
 """Minimum number of lines of a page, however low the terminal is."""
 
-NO_TEXTS: Mapping[str, Callable[[], str]] = {}
-
 Lines = Callable[[], Iterable[str]]
 
 _ALL, _VERBOSE = "fll_hbase.cli.all", "fll_hbase.cli.verbose"
 """Keys of --all and --verbose in the metadata of the current command's context."""
 
 
-def _keep(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return a callback for click that keeps the value of an option in the metadata."""
-    return lambda context, _, value: context.meta.__setitem__(key, value)
-
-
-def _flag(name: str, key: str, text: str) -> Callable[[Command], Command]:
+def _flag(name: str, key: str, text: str) -> Option:
     """Return the option of a flag that is kept in the metadata."""
-    return click.option(name, is_flag=True, expose_value=False, callback=_keep(key), help=text)
+    return click.option(name, is_flag=True, expose_value=False, callback=keep_in_context(key), help=text)
 
 
 _all_option = _flag(
@@ -50,7 +44,7 @@ _all_option = _flag(
 verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a terminal.")
 
 
-def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Command]:
+def format_options(*formats: str, listed: bool = True) -> Option:
     """Add --format with these formats, the first as default, and --json; received as `output_format`.
 
     With `listed`, for a command that prints more than one thing, also add --all.
@@ -71,7 +65,7 @@ def format_options(*formats: str, listed: bool = True) -> Callable[[Command], Co
         def with_format(*, output_format: str | None, as_json: bool, **others: Any) -> None:
             if as_json and output_format not in (None, JSON):
                 message = f"Give --json or --format {output_format}, not both."
-                raise click.UsageError(message, click.get_current_context())
+                raise click.UsageError(message)
             chosen = JSON if as_json else output_format or formats[0]
             command(output_format=chosen, **others)
 
@@ -86,7 +80,7 @@ def print_answer(
     *,
     table: Callable[[], RenderableType],
     mermaid: Lines = lambda: (),
-    texts: Mapping[str, Callable[[], str]] = NO_TEXTS,
+    texts: Mapping[str, Callable[[], str]] = MappingProxyType({}),
     note: str = "",
     following: str = "",
 ) -> None:
@@ -110,7 +104,7 @@ def print_answer(
     elif output_format in texts:
         console.print_text(texts[output_format]())
     else:
-        for line in mermaid() if output_format == MERMAID else _csv(answer):
+        for line in mermaid() if output_format == MERMAID else csv_lines(answer):
             console.print_text(f"{line}\n")
     # On standard error, so that standard output stays parseable. The exit code is 0: the answer is usable.
     for line in complaints:
@@ -160,15 +154,13 @@ def _screen(below: Sequence[str]) -> Screen | None:
     return Screen(size.width, lines_max, now_ms(), _is_given(_VERBOSE))
 
 
-def _csv(answer: TypedAnswer[Any]) -> Iterator[str]:
-    """Yield the lines of CSV of an answer with rows. Raises TypeError for another kind of answer."""
+def csv_lines(answer: TypedAnswer[Any]) -> Iterator[str]:
+    """Yield the header and each row of an answer as a line of CSV, without its end.
+
+    Raises TypeError for an answer that is not a table.
+    """
     if not isinstance(answer, TableAnswer):
         raise TypeError(f"{type(answer).__name__} is not a table")
-    yield from csv_lines(answer)
-
-
-def csv_lines(answer: TableAnswer[Any]) -> Iterator[str]:
-    """Yield the header and each row of an answer as a line of CSV, without its end."""
     times = set(answer.shape.times)
     yield escape.to_line(answer.columns)
     for row in answer:

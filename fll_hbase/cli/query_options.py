@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import click
 
-from fll_hbase.cli.options import NAME, Command, resolve_times, window_options
+from fll_hbase.cli.options import NAME, Command, Option, add_options, resolve_times, window_options
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.queries.parameters import Kind, Parameter, parameters
 from fll_hbase.queries.query import Query, Windowed
@@ -21,7 +21,7 @@ def query_options(
     *,
     without: Sequence[str] = (),
     defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> Callable[[Command], Command]:
+) -> Option:
     """Return a decorator that adds the options of a query; the command receives the `query` itself.
 
     If the query has a window, the command also receives it as `window`. Parameters without a default are
@@ -46,13 +46,11 @@ def query_options(
                 values |= {"start": window.start, "end": window.end}
             command(query=query(**values), **others)
 
-        decorated: Command = with_query
-        for item in reversed(listed):
-            if not item.required:
-                decorated = _option(item, defaults.get(item.attribute, item.default))(decorated)
-        if default_start is None:
-            return decorated
-        return window_options(decorated, default_start=default_start)
+        options = [
+            _option(item, defaults.get(item.attribute, item.default)) for item in listed if not item.required
+        ]
+        decorated = add_options(with_query, options)
+        return window_options(decorated, default_start=default_start) if default_start else decorated
 
     return decorate
 
@@ -62,7 +60,7 @@ def _option_name(attribute: str) -> str:
     return attribute.replace("_", "-")
 
 
-def _option(parameter: Parameter, default: Any) -> Callable[[Command], Command]:
+def _option(parameter: Parameter, default: Any) -> Option:
     name = f"--{_option_name(parameter.attribute)}"
     text = parameter.about.help.replace("`", "")
     options: dict[str, Any] = {"help": f"{text}." if text else None}

@@ -49,14 +49,14 @@ def file_name(file: BinaryIO | None) -> str:
     return name if isinstance(name, str) and name != "<stdin>" else "-"
 
 
-def modified_ms(file: BinaryIO | None) -> int | None:
-    """Return when a file was last modified, in ms since 1970, or None for a pipe and for no file."""
-    # A pipe has a time, too, but another one each time, and an object that is no system file has no number.
+def file_status(file: BinaryIO | None) -> os.stat_result | None:
+    """Return the size and times of a file on disk, or None for a pipe and for no file."""
+    # A pipe has size 0 and another time each time, and an object that is no system file has no number.
     try:
         status = os.fstat(file.fileno()) if file else None
     except OSError:
         return None
-    return int(status.st_mtime * 1_000) if status and stat.S_ISREG(status.st_mode) else None
+    return status if status and stat.S_ISREG(status.st_mode) else None
 
 
 def is_sql(file: BinaryIO | None) -> bool:

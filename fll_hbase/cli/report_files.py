@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from fll_hbase.cli.options import Command, Target, now_ms
+from fll_hbase.cli.options import Command, Option, Target, now_ms
 from fll_hbase.cli.output import CSV, TABLE
 from fll_hbase.client.answers import TableAnswer
 from fll_hbase.queries import tables
@@ -27,7 +27,7 @@ from fll_hbase.runtime.release import VERSION
 HTML = "html"
 
 
-def output_option(*formats: str) -> Callable[[Command], Command]:
+def output_option(*formats: str) -> Option:
     """Return a decorator that adds --output, which writes to a file in the format of its suffix.
 
     The command must take these `formats` as its `output_format`.
@@ -56,12 +56,9 @@ def output_option(*formats: str) -> Callable[[Command], Command]:
                 )
                 # For a PDF, the user prints the page with a browser.
                 pdf = "; a browser prints .html as PDF" if output.suffix.lower() == ".pdf" else ""
-                raise click.UsageError(f"--output {output}: {detail}{pdf}.", click.get_current_context())
+                raise click.UsageError(f"--output {output}: {detail}{pdf}.")
             if not output.parent.is_dir():
-                raise click.UsageError(
-                    f"--output {output}: the folder {output.parent} does not exist.",
-                    click.get_current_context(),
-                )
+                raise click.UsageError(f"--output {output}: the folder {output.parent} does not exist.")
             _write(output, partial(command, output_format=suffix, **others))
 
         return with_output

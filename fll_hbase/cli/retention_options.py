@@ -19,16 +19,11 @@ def policy_options(command: Command) -> Command:
     """Add --before, --namespace, --name, --policy and --timezone, received as `rules`, and --dry-run."""
 
     @click.option(
-        "--before",
-        "cutoff_ms",
-        metavar="TIME",
-        type=TIME,
-        default=None,
-        help="Delete runs that started before TIME.",
+        "--before", "cutoff_ms", metavar="TIME", type=TIME, help="Delete runs that started before TIME."
     )
-    @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Only for datasets of NS.")
-    @click.option("--name", metavar="NAME", type=NAME, default=None, help="Only for this dataset of NS.")
-    @click.option("--policy", type=click.File("rb"), default=None, help="JSON file with a retention policy.")
+    @click.option("--namespace", metavar="NS", type=NAMESPACE, help="Only for datasets of NS.")
+    @click.option("--name", metavar="NAME", type=NAME, help="Only for this dataset of NS.")
+    @click.option("--policy", type=click.File("rb"), help="JSON file with a retention policy.")
     @click.option("--dry-run", is_flag=True, help="Report what would be deleted; delete nothing.")
     @zone_option
     @functools.wraps(command)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import click
 import msgspec
 
-from fll_hbase.cli.options import NAME, Command, now_ms, resolve_option, zone_option
+from fll_hbase.cli.options import NAME, Command, add_options, now_ms, resolve_option, zone_option
 from fll_hbase.cli.record_files import file_name, is_sql
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.ingest.ndjson import InputLine
@@ -45,7 +45,7 @@ class FileRun:
     dataset_namespace: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
 
-    def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
+    def read(self, file: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
         """Yield the document that records the file, or an error if the file is too long or unreadable."""
         # Reading one byte too many is enough to detect a file that is too long.
         raw = file.read(bytes_max + 1)
@@ -92,14 +92,13 @@ def row_options(command: Command) -> Command:
         given = [name for name in names if others.pop(name)]
         if len(given) > 1:
             options = " or ".join(f"--{name}" for name in given)
-            raise click.UsageError(f"Give {options}, not both.", click.get_current_context())
+            raise click.UsageError(f"Give {options}, not both.")
         command(row_format=given[0] if given else None, **others)
 
-    decorated: Command = with_row_format
-    for document_format in reversed(ROW_FORMATS):
-        help_text = f"FILE has {document_format.title}."
-        decorated = click.option(f"--{document_format.name}", is_flag=True, help=help_text)(decorated)
-    return decorated
+    options = [
+        click.option(f"--{item.name}", is_flag=True, help=f"FILE has {item.title}.") for item in ROW_FORMATS
+    ]
+    return add_options(with_row_format, options)
 
 
 def run_options(command: Command) -> Command:
@@ -132,60 +131,56 @@ def run_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def with_file_run(*, sql: bool, pipeline: bool, **others: Any) -> None:
-        context = click.get_current_context()
         if sql and pipeline:
-            raise click.UsageError("Give --sql or --pipeline, not both.", context)
+            raise click.UsageError("Give --sql or --pipeline, not both.")
         kind = SQL if sql else PIPELINE if pipeline else ""
         if not kind and is_sql(others["file"]):
             kind = SQL
         # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
-        _check({"namespace": others.get("namespace"), **values}, kind, context)
+        _check({"namespace": others.get("namespace"), **values}, kind)
         # `dataset_namespace` stays among the others, because dbt's artifacts also accept it.
         values["dataset_namespace"] = others["dataset_namespace"] if kind == SQL else ""
-        command(file_run=_file_run(kind, values, context) if kind else None, **others)
+        command(file_run=file_run(kind, values) if kind else None, **others)
 
     return with_file_run
 
 
-def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> FileRun:
-    start = resolve_option("start", values["start"] or "now")
+def file_run(kind: str, values: Mapping[str, Any]) -> FileRun:
+    """Return the run of a file from the values of options; without `run` and `start`, a new one of now.
+
+    Raises UsageError for --argument without `=`, and InvalidQuery for a `start` that is no time.
+    """
+    start = resolve_option("start", values.get("start") or "now")
+    pairs = [argument.partition("=") for argument in values["argument"]]
+    for key, equals, value in pairs:
+        if not (key and equals):
+            raise click.UsageError(f"--argument {key}{equals}{value}: give KEY=VALUE.")
     return FileRun(
         kind=kind,
         application=values["application"],
         program=values["program"],
-        # A new id each time, so that without --run, recording a file again adds a run instead of repeating
-        # one.
-        run=values["run"] or str(uuid.uuid4()),
+        # A new id each time, so that without --run, recording a file again adds a run, and repeats none.
+        run=values.get("run") or str(uuid.uuid4()),
         # Parsed as the end of a window from 0, so that --start has the syntax, rounding and limit of --end.
         start_ms=time_window.parse_window("0", start, now_ms=now_ms()).stop_ms,
         dialect=values["dialect"] or DIALECTS[0],
         defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
-        dataset_namespace=values["dataset_namespace"],
-        arguments=dict(split_argument(argument, context) for argument in values["argument"]),
+        dataset_namespace=values["dataset_namespace"] or "",
+        arguments={key: value for key, _, value in pairs},
     )
 
 
-def split_argument(argument: str, context: click.Context) -> tuple[str, str]:
-    """Return key and value of `KEY=VALUE`; the value may be empty. Raises UsageError."""
-    key, equals, value = argument.partition("=")
-    if not (key and equals):
-        raise click.UsageError(f"--argument {argument}: give KEY=VALUE.", context)
-    return key, value
-
-
-def _check(values: dict[str, Any], kind: str, context: click.Context) -> None:
+def _check(values: dict[str, Any], kind: str) -> None:
     """Raise UsageError for required options that are missing, and for options of another kind of file."""
     # click's `required=True` has no condition, but these options are only needed with --sql and --pipeline.
     missing = [f"--{name}" for name in _REQUIRED if kind and values[name] is None]
     if missing:
-        subject = (
-            f"--{kind}" if context.params[kind] else f"{file_name(context.params['file'])} is SQL, which"
-        )
-        raise click.UsageError(f"{subject} needs {', '.join(missing)} too.", context)
+        typed = click.get_current_context().params
+        subject = f"--{kind}" if typed[kind] else f"{file_name(typed['file'])} is SQL, which"
+        raise click.UsageError(f"{subject} needs {', '.join(missing)} too.")
     other_kinds = {SQL: _KIND_ONLY[PIPELINE], PIPELINE: _KIND_ONLY[SQL]}
     excluded = other_kinds.get(kind, (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE]))
-    given = [f"--{name}" for name in excluded if values[name]]
-    if given:
+    if given := [f"--{name}" for name in excluded if values[name]]:
         kinds = " or ".join(f"--{other}" for other in (SQL, PIPELINE) if other != kind)
-        raise click.UsageError(f"{', '.join(given)}: only with {kinds}.", context)
+        raise click.UsageError(f"{', '.join(given)}: only with {kinds}.")

@@ -3,31 +3,118 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MethodType
-from typing import Any, Generic, ParamSpec, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, get_type_hints
 
 from fll_hbase import queries
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
-from fll_hbase.client.lineage_client import (
-    LIMIT_REACHED,
-    LineageClient,
-    truncation_hint,
-)
-from fll_hbase.client.tag_connection import TagConnection
 from fll_hbase.model.window import Window
 from fll_hbase.queries.pages import Paged, max_or_none
-from fll_hbase.queries.query import Answer, BodyT, Query
+from fll_hbase.queries.query import Answer, BodyT, Changeable, Query
 from fll_hbase.queries.query_batch import BatchAnswer
 from fll_hbase.queries.time_window import epoch_seconds
 from fll_hbase.runtime.config import DEFAULTS
-from fll_hbase.runtime.errors import FieldError, InvalidQuery
+from fll_hbase.runtime.damage import DAMAGED
+from fll_hbase.runtime.errors import FieldError, InvalidQuery, LineageError, UnreadableDocument
+
+if TYPE_CHECKING:
+    from fll_hbase.ingest.document_batches import LocatedDocument
+    from fll_hbase.ingest.outcomes import RecordResult
+    from fll_hbase.queries.acknowledgements import DocumentPreview
+    from fll_hbase.queries.policies import Policy, PolicyBody
+    from fll_hbase.queries.tags import Tag, TagBody
 
 P = ParamSpec("P")
 
 LIMIT = DEFAULTS.list_limit
+LIMIT_REACHED = "a greater limit shows more"
+
+FieldName = tuple[str, str, str]
+"""Namespace, dataset and field."""
+
+_NO_SETTINGS = {
+    "hidden": "parts are hidden: you lack the role `reader` on their namespaces",
+    DAMAGED: "damaged rows are left out: see the log of the server, or run `fll store check` for all",
+}
+"""Advice about what cuts an answer although no setting bounds it."""
+
+
+def truncation_hint(bounds: Iterable[str]) -> str:
+    """Return advice about bounds that truncated an answer, such as `pairs_max=250000`, or "" for none."""
+    # An answer must not look complete when it is not (decision 0008).
+    bounds = list(bounds)
+    names = ", ".join(name for name in bounds if name not in _NO_SETTINGS)
+    advice = [f"truncated by {names}: use a shorter window or raise the setting"] if names else []
+    return "; ".join([*advice, *(_NO_SETTINGS[name] for name in bounds if name in _NO_SETTINGS)])
+
+
+class LineageClient(ABC):
+    """Records and queries lineage, in a store of this process or through a server.
+
+    Every method raises LineageError. Both implementations return equal answers and raise equal errors.
+    """
+
+    @abstractmethod
+    def record(
+        self,
+        documents: Sequence[LocatedDocument],
+        *,
+        take_over: bool = False,
+        wait_seconds: float | None = None,
+    ) -> list[RecordResult | LineageError]:
+        """Record a batch of documents; return for each, in order, its result or the error that refused it.
+
+        A document whose run id another program recorded is refused with RunIdConflict unless `take_over`.
+        `wait_seconds` bounds the whole of each attempt to reach a server; a store has its own timeouts.
+
+        Raises LineageError if it is unknown which documents were recorded. Sending all of them again is safe.
+        """
+
+    @abstractmethod
+    def preview(
+        self, documents: Sequence[LocatedDocument], *, take_over: bool = False
+    ) -> list[DocumentPreview | LineageError]:
+        """Return for each document, in order, the lineage that `record` would store, or its error.
+
+        Nothing is stored, so documents do not see the columns that earlier documents would add to the
+        catalogue. An event is treated as the only event of its run. Raises LineageError.
+        """
+
+    @abstractmethod
+    def read_answer(self, query: Query[BodyT]) -> Answer[BodyT]:
+        """Return the answer of the store or server to a query whose parameters are valid."""
+
+    @abstractmethod
+    def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
+        """Return the answers to queries in their order; a query has a `path` and may have an `id`.
+
+        Raises ConfigurationError for a store opened in this process: only a server has routes.
+        """
+
+    @abstractmethod
+    def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
+        """Set the tag or policy that a query names; return it as stored.
+
+        Raises UnreadableDocument, NotFound for the field of a tag, and UnknownSubject for a policy.
+        """
+
+    @abstractmethod
+    def delete(self, query: Changeable[Any]) -> None:
+        """Remove the tag or policy that a query names. Raises NotFound and AmbiguousName."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the connections, and the store if this client opened it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class _Asks(Generic[P, BodyT]):
@@ -67,7 +154,7 @@ class _Asks(Generic[P, BodyT]):
         return ask
 
 
-class Connection(TagConnection, LineageClient):
+class Connection(LineageClient):
     """Queries a store or a server; `fll_hbase.connect` makes it, and a `with` block closes it at its end.
 
     A window covers the runs that started in it, with `start` included and `end` excluded; the default is the
@@ -213,6 +300,125 @@ class Connection(TagConnection, LineageClient):
         """
         body = self.read_batch([{"path": item} if isinstance(item, str) else item for item in queries])
         return TypedAnswer(body, truncation_hint(body.truncated_by))
+
+    # The first change imports its queries, which most programs do not need.
+    def put_tag(
+        self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
+    ) -> TypedAnswer[Tag]:
+        """Give a field a tag. Repeating the same call changes nothing and keeps the time of the first one.
+
+        `by` is the person or program that sets the tag, and `description` the reason. Raises NotFound for a
+        field that was never recorded.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII", by="ana").body.tag
+        'PII'
+        """
+        from fll_hbase.queries.tags import TagBody, TagOfField
+
+        query = TagOfField(namespace, name, field, tag)
+        return self._put(query, TagBody(by=by, description=description))
+
+    def remove_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
+        """Remove a tag from a field. Raises NotFound if the field does not have it.
+
+        >>> client.put_tag("bank", "Customers", "phone", "PII").body.field
+        'phone'
+        >>> client.remove_tag("bank", "Customers", "phone", "PII")
+        """
+        from fll_hbase.queries.tags import TagOfField
+
+        query = TagOfField(namespace, name, field, tag)
+        query.check()
+        self.delete(query)
+
+    def put_policy(
+        self,
+        policy: str,
+        max_age: str,
+        *,
+        tag: str = "",
+        field: FieldName | None = None,
+        description: str = "",
+        allow_unknown: bool = False,
+    ) -> TypedAnswer[Policy]:
+        """Set a policy that limits the age of the data of all fields with `tag`, or of one `field`.
+
+        `max_age` is a number with a unit, such as `90d` or `6mo`. Give either `tag` or `field`, a triple of
+        namespace, dataset and field. Raises UnknownSubject, with similar names, if no field has the tag or
+        the field was never recorded, unless `allow_unknown`.
+
+        >>> client.put_policy("uid", "90d", field=("bank", "DailyTransactions", "UID")).body.max_age
+        '90d'
+        """
+        from fll_hbase.queries.policies import PolicyBody, PolicyByName, PolicyField, UncheckedPolicy
+
+        if bool(tag) is (field is not None):
+            raise InvalidQuery([FieldError("tag", "give either a tag or a field")])
+        subject = None
+        if field is not None:
+            namespace, name, field_name = field
+            subject = PolicyField(namespace=namespace, name=name, field=field_name)
+        body = PolicyBody(max_age=max_age, tag=tag, field=subject, description=description)
+        return self._put(UncheckedPolicy(policy) if allow_unknown else PolicyByName(policy), body)
+
+    def put_flow_policy(
+        self,
+        policy: str,
+        *,
+        tag: str,
+        into: str = "",
+        only_into: str = "",
+        influence: Literal["value", "any"] = "value",
+        unless_masked: bool = False,
+        description: str = "",
+        allow_unknown: bool = False,
+    ) -> TypedAnswer[Policy]:
+        """Set a policy on where data of all fields with `tag` must not go.
+
+        `into` is a pattern of forbidden datasets, such as `marketing/*`. `only_into` is a pattern of allowed
+        ones: all others are forbidden, or with `into` all others that it matches. Give one of them or both.
+        With `influence="any"`, filters, join keys and the like count, too. With `unless_masked`, ways through
+        an operation that hashes or masks the value do not count. Raises UnknownSubject, with similar names,
+        if no field has the tag, unless `allow_unknown`.
+
+        >>> client.put_flow_policy("ads", tag="ads", into="ads/*", allow_unknown=True).body.influence
+        'value'
+        """
+        from fll_hbase.queries.policies import PolicyBody, PolicyByName, UncheckedPolicy
+
+        body = PolicyBody(
+            tag=tag,
+            description=description,
+            into=into,
+            only_into=only_into,
+            influence=influence,
+            unless_masked=unless_masked,
+        )
+        return self._put(UncheckedPolicy(policy) if allow_unknown else PolicyByName(policy), body)
+
+    def remove_policy(self, policy: str, *, namespace: str = "") -> None:
+        """Remove a policy on a tag or a field.
+
+        If policies of several namespaces have the name, `namespace` selects the one on a field of this
+        namespace, and `*` the one on a tag. Raises AmbiguousName without it, and NotFound.
+
+        >>> client.put_policy("old", "90d", tag="old", allow_unknown=True).body.name
+        'old'
+        >>> client.remove_policy("old")
+        """
+        from fll_hbase.queries.policies import PolicyByName
+
+        query = PolicyByName(policy, namespace=namespace)
+        query.check()
+        self.delete(query)
+
+    def _put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> TypedAnswer[BodyT]:
+        """Put a tag or policy; return it as stored. Raises InvalidQuery for invalid arguments."""
+        query.check()
+        try:
+            return TypedAnswer(self.put(query, body))
+        except UnreadableDocument as error:
+            raise InvalidQuery(error.errors) from error
 
 
 def _table_answer(query: Query[BodyT], answer: Answer[BodyT]) -> TableAnswer[BodyT]:

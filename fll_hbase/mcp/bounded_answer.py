@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fll_hbase.client.lineage_client import truncation_hint
+from fll_hbase.client.connection import truncation_hint
 from fll_hbase.queries.pages import Paged
 from fll_hbase.queries.query import Answer, Query
 from fll_hbase.queries.time_window import epoch_seconds, iso_text

@@ -13,7 +13,7 @@ recorder.record(
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.runs import State
-from fll_hbase.recorder.record_results import NotRecorded, Outcome, Recorded, Spooled
+from fll_hbase.recorder.delivery import NotRecorded, Outcome, Recorded, Spooled
 from fll_hbase.recorder.recorder import LineageRecorder, OnError
 from fll_hbase.recorder.stage_context import FieldMutation, StageContext
 from fll_hbase.recorder.types import Destination, FieldOperation, Run, Source

@@ -31,38 +31,34 @@ class Circuit:
         self._clock = clock
         self._left_seconds = self._budget_seconds
         self._updated = clock()
-        self._is_open = False
+        self.is_open = False
+        """Whether the latest call failed."""
         self._pause_seconds = PAUSE_SECONDS_FIRST
         self._next_attempt = 0.0
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether the latest call failed."""
-        return self._is_open
-
     def blocked_seconds(self) -> float:
         """Return the seconds until a call may be made, or 0 if one may be made now."""
-        return max(self._next_attempt - self._clock(), 0.0) if self._is_open else 0.0
+        return max(self._next_attempt - self._clock(), 0.0) if self.is_open else 0.0
 
     def limit_seconds(self) -> float:
         """Return how long the next call may wait: one attempt if the circuit is open, else the whole call."""
         left = self._refill()
         probe = max(min(PROBE_SECONDS, left / 2), LIMIT_SECONDS_MIN)
-        return probe if self._is_open else max(left - self._budget_seconds / 2, probe)
+        return probe if self.is_open else max(left - self._budget_seconds / 2, probe)
 
     def add_failure(self, waited_seconds: float) -> None:
         """Count a call that failed after `waited_seconds`; open the circuit or keep it open."""
         self._spend(waited_seconds)
         self._pause_seconds = (
-            min(2 * self._pause_seconds, PAUSE_SECONDS_MAX) if self._is_open else PAUSE_SECONDS_FIRST
+            min(2 * self._pause_seconds, PAUSE_SECONDS_MAX) if self.is_open else PAUSE_SECONDS_FIRST
         )
-        self._is_open = True
+        self.is_open = True
         self._next_attempt = self._clock() + self._pause_seconds
 
     def add_success(self, waited_seconds: float) -> None:
         """Count a call that succeeded after failed attempts of `waited_seconds`; close the circuit."""
         self._spend(waited_seconds)
-        self._is_open = False
+        self.is_open = False
 
     def _spend(self, seconds: float) -> None:
         """Subtract seconds from the waiting time that is left, at most down to 0."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
-from fll_hbase.client.lineage_client import LineageClient
+from fll_hbase.client.connection import LineageClient
 from fll_hbase.client.opening import open_client
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest.document_batches import LocatedDocument
@@ -18,18 +19,59 @@ from fll_hbase.ingest.outcomes import RecordResult
 from fll_hbase.ingest.registry import DocumentReader
 from fll_hbase.model.runs import ProgramId
 from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit
-from fll_hbase.recorder.record_results import Recorded, Spooled, to_recorded
 from fll_hbase.recorder.spool import Spool, SpoolError, SpoolLimits, open_spool
 from fll_hbase.runtime import config
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
-from fll_hbase.runtime.errors import LineageError, StoreUnavailable
+from fll_hbase.runtime.errors import FieldError, LineageError, StoreUnavailable
 from fll_hbase.runtime.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from fll_hbase.store.lineage_store import LineageStore
 
 _log = logging.getLogger("fll_hbase.recorder")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run that is stored durably.
+
+    `recorded` is false if the same lineage of the run was stored before. `replaced` is true if this lineage
+    replaces other lineage of the run. `warnings` name parts that were ignored or could not be resolved.
+    `checksum` identifies the content: runs with equal operations have equal checksums.
+    """
+
+    run: str
+    checksum: str
+    recorded: bool
+    replaced: bool
+    warnings: tuple[FieldError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotRecorded:
+    """A run that was not recorded, with the error.
+
+    After StoreUnavailable the run may nevertheless be stored; recording it again is safe.
+    """
+
+    run: str
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """A run whose document waits in the file `path` of the spool, until `fll replay` records it.
+
+    The file is durable. `error` is the reason why the document was not sent.
+    """
+
+    run: str
+    path: Path
+    error: LineageError
+
+
+Outcome: TypeAlias = Recorded | Spooled | NotRecorded
 
 
 class CircuitOpen(StoreUnavailable):
@@ -72,7 +114,7 @@ class Delivery:
         if spool is not None and earlier is not None and earlier.exists():
             return self._deliver_in_order(spool, run, document, earlier)
         try:
-            return to_recorded(self._send(document))
+            return _recorded(self._send(document))
         except DOCUMENT_FAULTS:
             raise
         except LineageError as error:
@@ -187,7 +229,7 @@ class Delivery:
         path = self._put(spool, run, document)
         try:
             with spool.sending():
-                recorded = to_recorded(self._send(document))
+                recorded = _recorded(self._send(document))
                 # Remove the earlier one first: left alone, it would be replayed over what was recorded.
                 spool.remove(earlier, path)
                 self._files.pop(run, None)
@@ -216,7 +258,10 @@ class Delivery:
         except SpoolError as failure:
             # Log this for the first run only, as usual while the circuit is open.
             is_reported = isinstance(cause, CircuitOpen) or (self._spool_failed and self._circuit.is_open)
-            self._report_spool_failure(failure)
+            self._lost += 1
+            if not self._spool_failed:
+                _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)
+            self._spool_failed = True
             kind = CircuitOpen if is_reported else StoreUnavailable
             raise kind(f"{cause}; {failure}" if cause else str(failure)) from failure
         self._spool_failed = False
@@ -224,25 +269,18 @@ class Delivery:
         self._files[run] = path
         return path
 
-    def _report_spool_failure(self, failure: SpoolError) -> None:
-        """Count a lost run; log the spool's failure once until it works again."""
-        self._lost += 1
-        if not self._spool_failed:
-            _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)
-        self._spool_failed = True
 
-
+@dataclass(slots=True)
 class _Call:
     """The time of one call: its limit, and the time spent before its last attempt."""
 
-    def __init__(self, limit_seconds: float) -> None:
-        self.limit_seconds = limit_seconds
-        self.failed_seconds = 0.0
-        self._began = time.monotonic()
+    limit_seconds: float
+    failed_seconds: float = 0.0
+    began: float = field(default_factory=time.monotonic)
 
     def seconds(self) -> float:
         """Return the time since the call began."""
-        return time.monotonic() - self._began
+        return time.monotonic() - self.began
 
     def begin_attempt(self) -> float:
         """Begin another attempt after all earlier ones failed; return how long it may wait."""
@@ -255,3 +293,9 @@ def _check(document: LocatedDocument) -> None:
     # Check before spooling, so that the program learns of the error and no valid document is replaced.
     reader = DocumentReader(columns=lambda _: None)
     reader.read(document.line.raw, document.head, namespace=document.namespace or None, now_ms=now_ms())
+
+
+def _recorded(result: RecordResult) -> Recorded:
+    """Return the result of a document that has one run."""
+    (run,) = result.runs
+    return Recorded(run.run, run.checksum, run.recorded, run.replaced, result.warnings)

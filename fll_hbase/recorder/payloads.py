@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from fll_hbase.model import topology
@@ -12,7 +13,8 @@ from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import Operation, Read
 from fll_hbase.model.runs import State
 from fll_hbase.model.unique_names import candidate_names
-from fll_hbase.recorder.types import Destination, FieldOperation, Input, Run, Source
+from fll_hbase.recorder.types import Destination, FieldOperation, Run, Source
+from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources.native import document
 
@@ -45,12 +47,7 @@ def pipeline_document(run: Run, config: Json, arguments: Mapping[str, str], *, n
 
     Raises ValueError for an invalid state of the run.
     """
-    return {
-        "namespace": namespace,
-        "run": _run_to_dict(run),
-        "config": config,
-        "arguments": dict(arguments),
-    }
+    return {"namespace": namespace, "run": _run_to_dict(run), "config": config, "arguments": dict(arguments)}
 
 
 def _run_to_dict(run: Run) -> Json:
@@ -83,14 +80,12 @@ def field_operation_to_dict(operation: FieldOperation) -> Json:
     return {
         "name": operation.name,
         "description": operation.description,
-        "inputs": [_input_to_dict(item) for item in operation.inputs],
+        "inputs": [
+            {"source": _dataset_to_dict(item)} if isinstance(item, Source) else {"field": field_to_dict(item)}
+            for item in operation.inputs
+        ],
         "outputs": [field_to_dict(field) for field in operation.outputs],
     }
-
-
-def _input_to_dict(item: Input) -> Json:
-    """Return an input of the name-based form: `source` for a Source, `field` for anything else."""
-    return {"source": _dataset_to_dict(item)} if isinstance(item, Source) else {"field": field_to_dict(item)}
 
 
 def field_to_dict(field: Field | str) -> Any:
@@ -114,17 +109,12 @@ def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
         # In topological order, origins have their final names before operations that use them are compared.
         for operation in topology.sort_operations(operations):
             renamed = _rename_origins(operation, names)
-            names[operation.name] = _merged_name(renamed, merged)
-            merged.setdefault(names[operation.name], replace(renamed, name=names[operation.name]))
+            # The first name that is free or belongs to an equal operation.
+            same = (replace(renamed, name=name) for name in candidate_names(operation.name))
+            merged_operation = next(item for item in same if merged.get(item.name, item) == item)
+            names[operation.name] = merged_operation.name
+            merged[merged_operation.name] = merged_operation
     return list(merged.values())
-
-
-def _merged_name(operation: Operation, merged: Mapping[str, Operation]) -> str:
-    """Return the first candidate name that is free or belongs to an equal operation."""
-    for name in candidate_names(operation.name):
-        if name not in merged or merged[name] == replace(operation, name=name):
-            return name
-    raise AssertionError("candidate names have no end")
 
 
 def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation:
@@ -133,3 +123,41 @@ def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation
         return operation
     inputs = tuple(replace(item, origin=names[item.origin]) for item in operation.inputs)
     return replace(operation, inputs=inputs)
+
+
+def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
+    """Return operations in the order given, or sort a set so that producers precede consumers.
+
+    The order of a set is the same in every process. Raises UnreadableDocument for a set that has a cycle, or
+    in which several operations output one field. Without an order, it is ambiguous which output is used.
+    """
+    if not isinstance(operations, set | frozenset):
+        return tuple(operations)
+    ordered = sorted(operations, key=repr)
+    producers: dict[str, FieldOperation] = {}
+    for operation in ordered:
+        for name in {_field_name(field) for field in operation.outputs}:
+            if name in producers:
+                raise _unordered(f"several operations output {name!r}")
+            producers[name] = operation
+    graph = {
+        operation: [producers[name] for name in map(_field_name, operation.inputs) if name in producers]
+        for operation in ordered
+    }
+    try:
+        return tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise _unordered("operations use the outputs of each other") from error
+
+
+def _field_name(field: object) -> str:
+    """Return the name of a field; return a string that names no field for anything else, such as a Source."""
+    if isinstance(field, Field):
+        return field.name
+    return field if isinstance(field, str) else repr(field)
+
+
+def _unordered(reason: str) -> UnreadableDocument:
+    """Return the error, with this reason, of a set of operations that has no unique order."""
+    detail = f"a set has no order, but {reason}; give a list in the order in which they apply"
+    return UnreadableDocument([FieldError("operations", detail)])

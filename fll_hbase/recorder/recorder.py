@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from cachetools import LRUCache
@@ -17,10 +16,16 @@ from fll_hbase.ingest.document_batches import locate
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.model.runs import ProgramId
 from fll_hbase.recorder import payloads
-from fll_hbase.recorder.delivery import CircuitOpen, Delivery, RunOfProgram
-from fll_hbase.recorder.operation_order import order_operations
-from fll_hbase.recorder.payloads import DestinationOperations
-from fll_hbase.recorder.record_results import NotRecorded, Outcome, Recorded, Spooled
+from fll_hbase.recorder.delivery import (
+    CircuitOpen,
+    Delivery,
+    NotRecorded,
+    Outcome,
+    Recorded,
+    RunOfProgram,
+    Spooled,
+)
+from fll_hbase.recorder.payloads import DestinationOperations, order_operations
 from fll_hbase.recorder.stage_context import StageContext, merge_stage_contexts
 from fll_hbase.recorder.types import Destination, FieldOperation, Run
 from fll_hbase.runtime.errors import LineageError, StoreUnavailable
@@ -130,9 +135,7 @@ class LineageRecorder:
         """Return this recorder; the end of the `with` block closes it."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the recorder; let an exception of the `with` block propagate."""
         self.close()
 

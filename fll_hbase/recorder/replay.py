@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fll_hbase.client.lineage_client import LineageClient
+from fll_hbase.client.connection import LineageClient
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, too_large

@@ -76,51 +76,36 @@ class Spool:
 
     def write(self, document: bytes) -> Path:
         """Add a document and return its file once it is on the disk. Raises SpoolError."""
-        with self._lock:
-            try:
-                self._reserve(len(document))
-                return self._write(document)
-            except OSError as error:
-                raise SpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
+        with self._lock, _spool_error(f"the spool {self.path} cannot be written"):
+            self._reserve(len(document))
+            return self._write(document)
 
     def documents(self) -> list[Path]:
         """Return the files of complete documents in the order of writing. Raises SpoolError."""
-        try:
-            names = sorted(name for name in os.listdir(self.path) if _is_document(name))
-        except OSError as error:
-            raise SpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
-        return [self.path / name for name in names]
+        with _spool_error(f"the spool {self.path} cannot be read"):
+            names = sorted(filter(_NAME.fullmatch, os.listdir(self.path)))
+        return [self.path / name for name in names if name.endswith(DOCUMENT)]
 
     def remove(self, *documents: Path) -> None:
         """Remove documents that were acknowledged; absent ones are ignored. Raises SpoolError."""
-        try:
+        with _spool_error(f"documents of {self.path} are recorded, but cannot be removed"):
             for document in documents:
                 document.unlink(missing_ok=True)
             # A file that returns after a power failure would replace what its run recorded since.
             flush_directory(self.path)
-        except OSError as error:
-            raise SpoolError(
-                f"documents of {self.path} are recorded, but cannot be removed: {os_reason(error)}"
-            ) from error
 
     def set_aside(self, document: Path) -> Path:
         """Rename a refused document, so that it is not sent again; return its new path. Raises SpoolError."""
-        refused = document.with_suffix(REFUSED)
-        try:
-            document.rename(refused)
-        except OSError as error:
-            raise SpoolError(f"{document} is refused, but cannot be renamed: {os_reason(error)}") from error
-        return refused
+        with _spool_error(f"{document} is refused, but cannot be renamed"):
+            return document.rename(document.with_suffix(REFUSED))
 
     def remove_unfinished(self) -> None:
         """Remove files left unfinished more than UNFINISHED_SECONDS_MAX ago. Raises SpoolError."""
-        try:
+        with _spool_error(f"the spool {self.path} cannot be cleaned"):
             for entry in self._entries():
                 age = time.time() - entry.stat().st_mtime
                 if entry.name.endswith(UNFINISHED) and age > UNFINISHED_SECONDS_MAX:
                     Path(entry.path).unlink(missing_ok=True)
-        except OSError as error:
-            raise SpoolError(f"the spool {self.path} cannot be cleaned: {os_reason(error)}") from error
 
     @contextmanager
     def sending(self) -> Iterator[None]:
@@ -129,10 +114,8 @@ class Spool:
         Raises SpoolError at once if another process sends them. Two processes that send at the same time
         could store documents of a run in the wrong order.
         """
-        try:
+        with _spool_error(f"the spool {self.path} cannot be read"):
             descriptor = os.open(self.path / MARKER, os.O_RDWR)
-        except OSError as error:
-            raise SpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
         try:
             _lock(descriptor, self.path)
             yield
@@ -205,14 +188,17 @@ def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) ->
 
 def _lock(descriptor: int, directory: Path) -> None:
     """Lock a marker until it is closed or this process ends. Raises SpoolError if another process has it."""
+    with _spool_error(f"the spool {directory} cannot be locked"):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise SpoolError(f"another process sends the spool {directory}; wait until it ends") from error
+
+
+@contextmanager
+def _spool_error(fault: str) -> Iterator[None]:
+    """Return a context that raises SpoolError, a fault and its reason, instead of OSError."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise SpoolError(f"another process sends the spool {directory}; wait until it ends") from error
+        yield
     except OSError as error:
-        raise SpoolError(f"the spool {directory} cannot be locked: {os_reason(error)}") from error
-
-
-def _is_document(name: str) -> bool:
-    """Return whether a file name belongs to a complete document that waits to be sent."""
-    return name.endswith(DOCUMENT) and _NAME.fullmatch(name) is not None
+        raise SpoolError(f"{fault}: {os_reason(error)}") from error

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.recorder.operation_order import order_operations
-from fll_hbase.recorder.payloads import field_operation_to_dict, field_to_dict
+from fll_hbase.recorder.payloads import field_operation_to_dict, field_to_dict, order_operations
 from fll_hbase.recorder.types import FieldOperation, Source, as_tuple
 from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
@@ -94,8 +93,9 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
     by_name = {stage["name"]: stage for stage in stages if isinstance(stage, dict) and "name" in stage}
     unknown = []
     # Sort a set of contexts by stage, since the contexts of one stage are appended in order.
-    ordered = sorted(contexts, key=_set_order) if isinstance(contexts, set | frozenset) else contexts
-    for context in ordered:
+    if isinstance(contexts, set | frozenset):
+        contexts = sorted(contexts, key=lambda context: (context.stage, repr(context.to_dict())))
+    for context in contexts:
         if context.stage not in by_name:
             unknown.append(FieldError(f"contexts.{context.stage}", "no stage of the config has that name"))
             continue
@@ -106,11 +106,6 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
     if unknown:
         raise UnreadableDocument(unknown)
     return {**config, "stages": stages}
-
-
-def _set_order(context: StageContext) -> tuple[str, str]:
-    """Return the sort key of contexts in a set: the stage, then the text of their content."""
-    return context.stage, repr(context.to_dict())
 
 
 def _stage_operation(operation: FieldOperation) -> Json:

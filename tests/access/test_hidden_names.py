@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from fll_hbase.client.lineage_client import truncation_hint
+from fll_hbase.client.connection import truncation_hint
 from fll_hbase.queries import name_json
 from tests.access.queries import FIRST, ask, client_of, targets
 from tests.access.worlds import READER, Column, Name, Spec

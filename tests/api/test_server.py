@@ -88,7 +88,7 @@ def test_a_client_that_speaks_tls_learns_it_at_once(server: Server) -> None:
     """It would wait for an answer, and the server for the rest of a request; a body may begin as it likes."""
     session = HttpSession(f"https://127.0.0.1:{server.port}")
     with closing(session), pytest.raises(ConfigurationError, match="does not speak TLS; write http://"):
-        session.get("v3", "namespaces", params={})
+        session.request("GET", "v3", "namespaces")
     with server.connected() as connection:
         connection.sendall(b"\x16\x03\x01")
         assert "plain HTTP" in answer(connection).problem["detail"]

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase import queries
-from fll_hbase.client.connection import Connection
-from fll_hbase.client.lineage_client import LIMIT_REACHED, truncation_hint
+from fll_hbase.client.connection import LIMIT_REACHED, Connection, truncation_hint
 from fll_hbase.client.opening import open_client
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage

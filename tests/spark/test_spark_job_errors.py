@@ -19,7 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.commands.spark.job_errors import TRACE_CHARACTERS_MAX, find_cause, jvm_end, report_trace
+from fll_hbase.cli.commands.spark.common import TRACE_CHARACTERS_MAX, find_cause, jvm_end, report_trace
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import CorruptRow
 from fll_hbase.tables import open_table

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.groups import CommandGroup
-from fll_hbase.cli.options import Command, current_zone, now_ms, zone_option
+from fll_hbase.cli.options import Command, Option, current_zone, now_ms, zone_option
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render import console
 from fll_hbase.cli.render.admin_tables import grants_table, tokens_table
@@ -43,7 +43,7 @@ class _SubjectParam(click.ParamType):  # type: ignore[type-arg]  # generic since
         return Subject(SubjectKind(kind), name)
 
 
-def _grant_options(*, required: bool) -> Callable[[Command], Command]:
+def _grant_options(*, required: bool) -> Option:
     """Add --role and --namespace, each repeatable, received as `grants` of each role on each pattern."""
 
     def decorate(command: Command) -> Command:
@@ -66,7 +66,7 @@ def _grant_options(*, required: bool) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def with_grants(*, roles: tuple[str, ...], patterns: tuple[str, ...], **others: Any) -> None:
             if bool(roles) is not bool(patterns):
-                raise click.UsageError("Give both --role and --namespace.", click.get_current_context())
+                raise click.UsageError("Give both --role and --namespace.")
             pairs = dict.fromkeys((role, pattern) for role in roles for pattern in patterns)
             command(grants=[Grant(Role(role), pattern) for role, pattern in pairs], **others)
 
@@ -95,14 +95,10 @@ def _access(store: str | None, *, create: bool = False) -> Iterator[AccessStore]
         print_err(f"fll: made a new store at {config.without_credentials(settings.store)}.")
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll token create nightly --role recorder --namespace bank --expires 90d
-  fll token create board --role reader --namespace 'bank*' --namespace hospital
-  fll token list
-""",
+@groups.group(
+    "fll token create nightly --role recorder --namespace bank --expires 90d",
+    "fll token create board --role reader --namespace 'bank*' --namespace hospital",
+    "fll token list",
 )
 def token() -> None:
     """Create, list and revoke tokens, with which programs use a server."""
@@ -152,14 +148,8 @@ def revoke_token(*, token_id: str, store: str | None) -> None:
     print_err(f"fll: token {stored.id} of {stored.name} is revoked.")
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll grant set group:etl --role recorder --namespace bank
-  fll grant list
-  fll grant remove user:ana
-""",
+@groups.group(
+    "fll grant set group:etl --role recorder --namespace bank", "fll grant list", "fll grant remove user:ana"
 )
 def grant() -> None:
     """Give rights to users and groups of an identity provider (FLL_AUTH=jwt)."""

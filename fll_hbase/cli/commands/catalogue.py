@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.empty_answers import last_run_note, programs_note
 from fll_hbase.cli.name_arguments import Reading
 from fll_hbase.cli.options import (
@@ -39,12 +40,8 @@ if TYPE_CHECKING:
     from fll_hbase.client.connection import Connection
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll consumers bank/DailyTransactions.UID
-  fll consumers bank DailyTransactions --start now-7d --failed
-""",
+@groups.command(
+    "fll consumers bank/DailyTransactions.UID", "fll consumers bank DailyTransactions --start now-7d --failed"
 )
 @dataset_or_field_arguments
 @window_options
@@ -83,14 +80,7 @@ def consumers(
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll ls
-  fll ls bank
-  fll ls bank/DailyTransactions
-""",
-)
+@groups.command("fll ls", "fll ls bank", "fll ls bank/DailyTransactions")
 @catalogue_arguments
 @limit_option
 @zone_option
@@ -117,12 +107,7 @@ def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAns
     return answer
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll dataset bank/DailyTransactions
-""",
-)
+@groups.command("fll dataset bank/DailyTransactions")
 @dataset_arguments
 @zone_option
 @target_options
@@ -135,12 +120,7 @@ def dataset(*, namespace: str, name: str, target: Target, output_format: str) ->
     print_answer(answer, output_format, table=lambda: listings.dataset_page(answer.body, zone))
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll run 0b956c1f-6ee9-50a7-bb53-894b4d78385f
-""",
-)
+@groups.command("fll run 0b956c1f-6ee9-50a7-bb53-894b4d78385f")
 @click.argument("run", metavar="ID", type=RUN)
 @zone_option
 @verbose_option

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from fll_hbase.cli.empty_answers import empty_note, failed_note
-from fll_hbase.cli.options import (
-    Target,
-    dataset_or_field_arguments,
-    field_arguments,
-    now_ms,
-    target_options,
-)
+from fll_hbase.cli import groups
+from fll_hbase.cli.empty_answers import lineage_notes
+from fll_hbase.cli.options import Target, dataset_or_field_arguments, field_arguments, now_ms, target_options
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer, verbose_option
 from fll_hbase.cli.query_options import query_options
 from fll_hbase.cli.render import changes
@@ -24,12 +17,7 @@ from fll_hbase.queries.history import History
 from fll_hbase.queries.time_window import WindowText
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll history hospital PatientRecords patient_medical_score --start now-90d
-""",
-)
+@groups.command("fll history hospital PatientRecords patient_medical_score --start now-90d")
 @field_arguments
 @query_options(History)
 @verbose_option
@@ -40,8 +28,7 @@ def history(*, query: History, window: WindowText, target: Target, output_format
     with target.open() as client:
         answer = client.ask(query)
         is_empty = not answer.body.stretches and not answer.body.missing_before
-        note = empty_note(client, query.dataset, query, window, output_format) if is_empty else ""
-        failed_runs = "" if note else failed_note(client, query.dataset, query, window, output_format)
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,
@@ -50,14 +37,11 @@ def history(*, query: History, window: WindowText, target: Target, output_format
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll diff hospital PatientRecords patient_medical_score
-  fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d
-  fll diff bank/RiskScores --start now-14d
-  fll diff bank/RiskScores --output changes.html
-""",
+@groups.command(
+    "fll diff hospital PatientRecords patient_medical_score",
+    "fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d",
+    "fll diff bank/RiskScores --start now-14d",
+    "fll diff bank/RiskScores --output changes.html",
 )
 @dataset_or_field_arguments
 @query_options(DatasetDiff, without=("timezone",))

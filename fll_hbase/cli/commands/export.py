@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.options import Target, dataset_arguments, target_options, window_options
 from fll_hbase.cli.output import print_incomplete
 from fll_hbase.cli.word_choice import WordChoice
@@ -14,12 +15,9 @@ from fll_hbase.queries.time_window import WindowText
 FORMATS = ("openlineage",)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll export bank DailyTransactions --start now-30d
-  fll export bank DailyTransactions --server http://localhost:8080
-""",
+@groups.command(
+    "fll export bank DailyTransactions --start now-30d",
+    "fll export bank DailyTransactions --server http://localhost:8080",
 )
 @dataset_arguments
 @window_options

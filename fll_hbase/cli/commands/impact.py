@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,21 +11,23 @@ from typing import Any
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import (
     NAME,
     NAMESPACE,
     Command,
+    Option,
     Target,
-    now_ms,
+    add_options,
     optional_single_field_arguments,
     target_options,
 )
 from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
 from fll_hbase.cli.query_options import query_options
-from fll_hbase.cli.render.impact_table import impact_table
+from fll_hbase.cli.render.changes import impact_table
 from fll_hbase.cli.render.time_text import describe_window
-from fll_hbase.cli.run_options import PIPELINE, SQL, FileRun, split_argument
+from fll_hbase.cli.run_options import PIPELINE, SQL, file_run
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.content_changes import ChangeKind
 from fll_hbase.model.masking import HIDDEN
@@ -56,7 +57,7 @@ def change_options(command: Command) -> Command:
     """Add the options of a change: of a single field, a SQL file, a pipeline or a dbt project."""
     file = click.File("rb")
     folder = click.Path(path_type=Path)
-    options: tuple[Callable[[Command], Command], ...] = (
+    options: tuple[Option, ...] = (
         click.option("--drop", is_flag=True, help="FIELD goes."),
         click.option("--rename", metavar="TO", type=NAME, help="FIELD gets the name TO."),
         click.option("--type", "new_type", metavar="T", type=NAME, help="FIELD gets the type T."),
@@ -76,22 +77,15 @@ def change_options(command: Command) -> Command:
         click.option("--dialect", type=WordChoice((*DIALECTS, *DIALECT_ALIASES)), help="With --sql."),
         click.option("--catalog", metavar="C", type=NAME, help="With --sql: catalog of names without one."),
         click.option("--schema", metavar="S", type=NAME, help="With --sql: schema of names without one."),
-        click.option(
-            "--argument", "arguments", metavar="KEY=VALUE", multiple=True, help="With --pipeline: a macro."
-        ),
+        click.option("--argument", metavar="KEY=VALUE", multiple=True, help="With --pipeline: a macro."),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return add_options(command, options)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll impact bank/DailyTransactions.UID --drop --window now-90d
-  fll impact --dbt target --namespace shop --fail-on removed,retyped
-  fll impact --sql nightly.sql --namespace shop --application a --program nightly
-""",
+@groups.command(
+    "fll impact bank/DailyTransactions.UID --drop --window now-90d",
+    "fll impact --dbt target --namespace shop --fail-on removed,retyped",
+    "fll impact --sql nightly.sql --namespace shop --application a --program nightly",
 )
 @optional_single_field_arguments
 @change_options
@@ -156,23 +150,22 @@ def _markdown(body: ImpactAnswer, window: WindowText) -> str:
 
 def _check(name: str, field: str, change: Mapping[str, Any]) -> None:
     """Raise UsageError unless there is one change with the options that it needs, and no others."""
-    context = click.get_current_context()
     kinds = [option for option in ("drop", "rename", "new_type") if change[option]]
     files = [option for option in ("dbt", "sql", "pipeline") if change[option] is not None]
     if bool(name) + len(files) != 1:
-        raise click.UsageError("Give one change: FIELD, --dbt, --sql or --pipeline.", context)
+        raise click.UsageError("Give one change: FIELD, --dbt, --sql or --pipeline.")
     if name and len(kinds) != 1:
-        raise click.UsageError("Give one of --drop, --rename TO and --type T.", context)
+        raise click.UsageError("Give one of --drop, --rename TO and --type T.")
     if files and kinds:
-        raise click.UsageError("--drop, --rename and --type need a FIELD.", context)
+        raise click.UsageError("--drop, --rename and --type need a FIELD.")
     allowed = _OPTIONS[files[0]] if files else ()
     given = [option for option in _FILE_OPTIONS if change[option] and option not in allowed]
     if given:
-        raise click.UsageError(f"{', '.join(map(_option, given))}: not for this change.", context)
+        raise click.UsageError(f"{', '.join(map(_option, given))}: not for this change.")
     required = ["program_namespace"] + (["application", "program"] if files and files != ["dbt"] else [])
     missing = [option for option in required if files and not change[option]]
     if missing:
-        raise click.UsageError(f"--{files[0]} needs {', '.join(map(_option, missing))} too.", context)
+        raise click.UsageError(f"--{files[0]} needs {', '.join(map(_option, missing))} too.")
 
 
 _DATASETS = ("program_namespace", "dataset_namespace")
@@ -180,7 +173,7 @@ _PROGRAM = ("application", "program")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "dbt": _DATASETS,
     SQL: (*_DATASETS, *_PROGRAM, "dialect", "catalog", "schema"),
-    PIPELINE: ("program_namespace", *_PROGRAM, "arguments"),
+    PIPELINE: ("program_namespace", *_PROGRAM, "argument"),
 }
 """Options of a change in files, by the option of the file."""
 
@@ -189,8 +182,7 @@ _FILE_OPTIONS = tuple(dict.fromkeys(option for options in _OPTIONS.values() for 
 
 def _option(parameter: str) -> str:
     """Return the option of a parameter."""
-    names = {"program_namespace": "--namespace", "arguments": "--argument"}
-    return names.get(parameter, f"--{parameter.replace('_', '-')}")
+    return f"--{parameter.removeprefix('program_').replace('_', '-')}"
 
 
 def _field_change(namespace: str, name: str, field: str, change: Mapping[str, Any]) -> FieldChange:
@@ -211,19 +203,8 @@ def _document(change: Mapping[str, Any]) -> dict[str, Any]:
 
         return dbt.read_target(change["dbt"], dataset_namespace=change["dataset_namespace"] or "")
     kind = SQL if change["sql"] is not None else PIPELINE
-    context = click.get_current_context()
-    run = FileRun(
-        kind=kind,
-        application=change["application"],
-        program=change["program"],
-        run=str(uuid.uuid4()),
-        start_ms=now_ms(),
-        dialect=change["dialect"] or DIALECTS[0],
-        defaults={name: change[name] for name in ("catalog", "schema") if change[name]},
-        dataset_namespace=change["dataset_namespace"] or "",
-        arguments=dict(split_argument(argument, context) for argument in change["arguments"]),
-    )
-    (line,) = run.read(change[kind], config.from_environment().document_bytes_max)
+    run = file_run(kind, change)
+    (line,) = run.read(change[kind], bytes_max=config.from_environment().document_bytes_max)
     if line.error is not None:
         raise line.error
     document: dict[str, Any] = json.loads(line.raw)

@@ -7,16 +7,13 @@ from functools import partial
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.options import Target, open_remote, query_read_seconds, target_options
 from fll_hbase.runtime import config
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll mcp --server https://lineage.example.com
-  fll mcp --store sqlite:///data/field_level_lineage.db
-""",
+@groups.command(
+    "fll mcp --server https://lineage.example.com", "fll mcp --store sqlite:///data/field_level_lineage.db"
 )
 @click.option("--write", is_flag=True, help="Also offer a tool that records runs.")
 @target_options
@@ -33,10 +30,7 @@ def mcp(*, write: bool, target: Target) -> None:
 
     settings = config.from_environment(store=target.store)
     limited = partial(
-        serve,
-        can_record=write,
-        bytes_max=settings.mcp_bytes_max,
-        seconds=query_read_seconds(settings),
+        serve, can_record=write, bytes_max=settings.mcp_bytes_max, seconds=query_read_seconds(settings)
     )
     server = target.server_of(settings)
     if server is not None:

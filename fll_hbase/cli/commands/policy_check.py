@@ -11,6 +11,7 @@ from urllib.parse import quote
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import POLICY, TIME, zone_option
 from fll_hbase.cli.word_choice import STORE_HELP
@@ -32,13 +33,10 @@ EVENT_TYPE = "fll_hbase.flow.violation"
 SECRET_BYTES_MAX = 4_096
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll policy check
-  fll policy check no-pii-in-marketing --since now-1d
-  fll policy check --webhook https://alerts.example.org/fll --secret-file secret
-""",
+@groups.command(
+    "fll policy check",
+    "fll policy check no-pii-in-marketing --since now-1d",
+    "fll policy check --webhook https://alerts.example.org/fll --secret-file secret",
 )
 @click.argument("policy", metavar="[POLICY]", type=POLICY, required=False)
 @click.option(
@@ -46,15 +44,11 @@ Examples:
     "since_ms",
     metavar="TIME",
     type=TIME,
-    default=None,
     help="What is new since TIME, if it is before the last check.  [default: the last check]",
 )
 @click.option("--webhook", "url", metavar="URL", help="Send events to URL instead of standard output.")
 @click.option(
-    "--secret-file",
-    type=click.File("rb"),
-    default=None,
-    help="File with the secret that signs the events of --webhook.",
+    "--secret-file", type=click.File("rb"), help="File with the secret that signs the events of --webhook."
 )
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @zone_option
@@ -75,15 +69,14 @@ def check(
     it, without the violations already reported.
     """
     if (url is None) is not (secret_file is None):
-        raise click.UsageError("--webhook and --secret-file go together.", click.get_current_context())
+        raise click.UsageError("--webhook and --secret-file go together.")
     settings = config.from_environment(store=store)
     is_complete = True
-    with (
-        _delivery(url, secret_file) as send,
-        closing(open_store(settings, create=False)) as opened,
-    ):
-        for item in _policies(opened, policy):
-            is_complete &= _check(opened, item, send, since_ms)
+    with _delivery(url, secret_file) as send, closing(open_store(settings, create=False)) as opened:
+        listed = opened.policies.policies() if policy is None else [flow_policy(opened, policy)]
+        for item in listed:
+            if isinstance(item, FlowPolicy):
+                is_complete &= _check(opened, item, send, since_ms)
     if not is_complete:
         click.get_current_context().exit(FAILURE)
 
@@ -92,13 +85,10 @@ def _check(
     store: LineageStore, policy: FlowPolicy, send: Callable[[Json], None], since_ms: int | None
 ) -> bool:
     """Check a policy, send its new violations and print numbers; return whether no limit cut the check."""
-
-    def deliver(event_id: str, flow: Flow) -> None:
-        """Send the event of a violation."""
-        send(event(policy, event_id, flow))
-
     checker = FlowChecker(store.components, store.table, grace_ms=store.settings.grace_ms)
-    result = checker.check(policy, deliver, since_ms=since_ms)
+    result = checker.check(
+        policy, lambda event_id, flow: send(event(policy, event_id, flow)), since_ms=since_ms
+    )
     contents = "all" if result.contents is None else f"{result.contents:,}"
     line = (
         f"fll: {policy.name}: new violations: {result.reported:,}; contents considered: {contents}; tagged"
@@ -115,13 +105,6 @@ def _check(
             f" {', '.join(result.truncated_by)}. Raise them; the next check looks again."
         )
     return not result.truncated_by
-
-
-def _policies(store: LineageStore, name: str | None) -> Iterator[FlowPolicy]:
-    """Return the flow policy of a name, or all of them. Raises NotFound, or InvalidQuery for another kind."""
-    if name is not None:
-        return iter((flow_policy(store, name),))
-    return iter([item for item in store.policies.policies() if isinstance(item, FlowPolicy)])
 
 
 def event(policy: FlowPolicy, event_id: str, flow: Flow) -> Json:

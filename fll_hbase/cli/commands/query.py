@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from fll_hbase.cli.empty_answers import (
-    empty_note,
-    failed_note,
-    last_run_note,
-    programs_note,
-    unknown_runs_note,
-)
+from fll_hbase.cli import groups
+from fll_hbase.cli.empty_answers import last_run_note, lineage_notes, programs_note, unknown_runs_note
 from fll_hbase.cli.options import (
     NAME,
     Target,
@@ -30,24 +26,25 @@ from fll_hbase.cli.render import mermaid, result_tables, tree
 from fll_hbase.cli.word_choice import WordChoice
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import State
+from fll_hbase.queries import reach_formats
 from fll_hbase.queries.field_lineage import FieldLineage
 from fll_hbase.queries.lineage import Lineage
 from fll_hbase.queries.programs import Programs
+from fll_hbase.queries.reach import Reach
 from fll_hbase.queries.time_window import WindowText
 
 if TYPE_CHECKING:
     from fll_hbase.client.answers import TableAnswer
     from fll_hbase.queries.runs import NamespaceRunsAnswer, RunsAnswer
 
+GRAPHML = "graphml"
+_TEXTS = {CSV: reach_formats.to_csv, GRAPHML: reach_formats.to_graphml, MERMAID: reach_formats.to_mermaid}
 STATES = tuple(state.value for state in State)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll lineage bank DailyTransactions --direction forward --level 5
-  fll lineage myns/mytableds --start now-90d --format csv
-""",
+@groups.command(
+    "fll lineage bank DailyTransactions --direction forward --level 5",
+    "fll lineage myns/mytableds --start now-90d --format csv",
 )
 @dataset_arguments
 @query_options(Lineage)
@@ -55,28 +52,24 @@ Examples:
 @format_options(TABLE, JSON, CSV, MERMAID)
 def lineage(*, query: Lineage, window: WindowText, target: Target, output_format: str) -> None:
     """Show which fields of other datasets produce the fields of NAME, and which are produced from them."""
-    dataset = query.dataset
     with target.open() as client:
         answer = client.ask(query)
-        note = "" if answer.body else empty_note(client, dataset, query, window, output_format)
-        failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
+        is_empty = not answer.body
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,
         table=lambda: result_tables.lineage_tables(
-            answer.body, dataset, window.answered(answer.window), note
+            answer.body, query.dataset, window.answered(answer.window), note
         ),
         note=failed_runs,
         mermaid=lambda: mermaid.lineage_lines(answer.body),
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll field hospital PatientRecords patient_medical_score
-  fll field bank/DailyTransactions.UID --direction forward --view simple
-""",
+@groups.command(
+    "fll field hospital PatientRecords patient_medical_score",
+    "fll field bank/DailyTransactions.UID --direction forward --view simple",
 )
 @field_arguments
 @query_options(FieldLineage)
@@ -85,12 +78,10 @@ Examples:
 @format_options(TABLE, JSON, CSV, MERMAID)
 def field(*, query: FieldLineage, window: WindowText, target: Target, output_format: str) -> None:
     """Show the operations that produced FIELD (backward), or that used it (forward): one hop."""
-    dataset = query.dataset
     with target.open() as client:
         answer = client.ask(query)
         is_empty = not answer.body.operations
-        note = empty_note(client, dataset, query, window, output_format) if is_empty else ""
-        failed_runs = "" if note else failed_note(client, dataset, query, window, output_format)
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
     print_answer(
         answer,
         output_format,
@@ -100,23 +91,18 @@ def field(*, query: FieldLineage, window: WindowText, target: Target, output_for
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll runs bank DailyTransactions --start now-1d
-  fll runs bank/DailyTransactions --field UID --program features --state FAIL --format csv
-  fll runs bank --state FAIL
-""",
+@groups.command(
+    "fll runs bank DailyTransactions --start now-1d",
+    "fll runs bank/DailyTransactions --field UID --program features --state FAIL --format csv",
+    "fll runs bank --state FAIL",
 )
 @catalogue_arguments
-@click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
-@click.option("--program", metavar="PROGRAM", type=NAME, default=None, help="Only runs of PROGRAM.")
-@click.option(
-    "--state", type=WordChoice(STATES, case_sensitive=False), default=None, help="Only runs in this state."
-)
+@click.option("--field", metavar="FIELD", type=NAME, help="Only runs that read or wrote FIELD.")
+@click.option("--program", metavar="PROGRAM", type=NAME, help="Only runs of PROGRAM.")
+@click.option("--state", type=WordChoice(STATES, case_sensitive=False), help="Only runs in this state.")
 @window_options
 @limit_option
-@click.option("--cursor", metavar="CURSOR", default=None, help="Continue after the page that printed it.")
+@click.option("--cursor", metavar="CURSOR", help="Continue after the page that printed it.")
 @target_options
 @format_options(TABLE, JSON, CSV)
 def runs(
@@ -138,7 +124,7 @@ def runs(
     options of the next page are printed on standard error.
     """
     if not name and (field or cursor):
-        raise click.UsageError("--field and --cursor need NAME.", click.get_current_context())
+        raise click.UsageError("--field and --cursor need NAME.")
     options: dict[str, Any] = {"start": window.start, "end": window.end, "limit": limit}
     options |= {"program": program or "", "state": state or ""}
     answer: TableAnswer[RunsAnswer] | TableAnswer[NamespaceRunsAnswer]
@@ -171,12 +157,9 @@ def _next_page(page: Mapping[str, Any]) -> str:
     return f"fll: more: the same with `{times} --cursor {page['cursor']}`"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll programs bank DailyTransactions --start now-30d
-  fll programs bank DailyTransactions --field UID --direction forward
-""",
+@groups.command(
+    "fll programs bank DailyTransactions --start now-30d",
+    "fll programs bank DailyTransactions --field UID --direction forward",
 )
 @dataset_arguments
 @query_options(Programs)
@@ -197,19 +180,10 @@ def programs(*, query: Programs, window: WindowText, target: Target, output_form
     )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll find uid
-  fll find transactions --kind endpoint
-""",
-)
+@groups.command("fll find uid", "fll find transactions --kind endpoint")
 @click.argument("text", metavar="TEXT", type=NAME)
 @click.option(
-    "--kind",
-    type=WordChoice(("endpoint", "field")),
-    default=None,
-    help="Only datasets (endpoint), or only fields.",
+    "--kind", type=WordChoice(("endpoint", "field")), help="Only datasets (endpoint), or only fields."
 )
 @limit_option
 @target_options
@@ -221,3 +195,30 @@ def find(
     with target.open() as client:
         answer = client.search(text, kind=kind or "", limit=limit)
     print_answer(answer, output_format, table=lambda: result_tables.search_table(answer.rows, text))
+
+
+@groups.command(
+    "fll reach bank DailyTransactions UID --direction forward",
+    "fll reach hospital PatientRecords patient_medical_score --causal --format csv",
+    "fll reach bank/CustomerAccounts.UID --direction both",
+)
+@field_arguments
+@query_options(Reach)
+@target_options
+@format_options(TABLE, JSON, CSV, GRAPHML, MERMAID)
+def reach(*, query: Reach, window: WindowText, target: Target, output_format: str) -> None:
+    """Show the fields that lead to FIELD (backward), that it leads to (forward), or both, over many hops.
+
+    FIELD `*` is the dataset as a whole.
+    """
+    with target.open() as client:
+        answer = client.ask(query)
+        is_empty = not answer.body.edges and not answer.body.unknown
+        note, failed_runs = lineage_notes(client, query, window, output_format, is_empty=is_empty)
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: result_tables.reach_table(answer.body, query, window.answered(answer.window), note),
+        texts={name: partial(render, answer.body) for name, render in _TEXTS.items()},
+        note=failed_runs,
+    )

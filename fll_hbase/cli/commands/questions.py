@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.options import Target, target_options
 from fll_hbase.cli.render import console
@@ -16,12 +17,9 @@ from fll_hbase.runtime.errors import FieldError, UnreadableDocument
 FILE_BYTES_MAX = 2**24
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll questions questions.txt --server http://localhost:8080
-  echo /v3/search?q=uid | fll questions - --server http://localhost:8080
-""",
+@groups.command(
+    "fll questions questions.txt --server http://localhost:8080",
+    "echo /v3/search?q=uid | fll questions - --server http://localhost:8080",
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
 @target_options

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from fll_hbase.cli import groups, times
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.export_options import LineageExport, export_options
-from fll_hbase.cli.next_questions import dataset_question, next_questions
-from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, replace_option, target_options
-from fll_hbase.cli.record_files import DocumentFile, advise_file, file_name
-from fll_hbase.cli.render.previews import preview_lines
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Target, now_ms, replace_option, target_options
+from fll_hbase.cli.record_files import DocumentFile, advise_file, file_name, file_status
 from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import SQL, FileRun, row_options, run_options
 from fll_hbase.ingest.document_batches import LocatedDocument, batch_documents
@@ -24,7 +25,9 @@ from fll_hbase.ingest.ndjson import InputLine, read_documents
 from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
 from fll_hbase.ingest.registry import ROW_FORMATS, format_named
 from fll_hbase.ingest.row_documents import RowFile
+from fll_hbase.queries import time_window
 from fll_hbase.queries.acknowledgements import DocumentPreview
+from fll_hbase.queries.lineage import LineageEntry
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable
 from fll_hbase.runtime.escape import escape_control
@@ -38,32 +41,30 @@ PREVIEWS_MAX, RUNS_MAX = 20, 3
 BATCH_DOCUMENTS = 500
 DISTINCT_RUNS_MAX = 100_000
 """Maximum number of distinct runs that are counted; their hashes take 10 MB."""
+PAIRS_MAX = 20
+"""Maximum number of printed field pairs of two datasets in a dry run."""
 WARNINGS_MAX = 100
 """Maximum number of distinct warnings that are printed. A job usually repeats a warning in every document."""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll record runs.ndjson.gz
-  fll record run.json --namespace shop --server http://localhost:8080
-  fll record nightly.sql --namespace shop --application a --program nightly --dry-run
-  fll record --pipeline etl.json --namespace shop --application a --program etl
-  fll record --dbt target --namespace shop
-  fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host
-  fll record --marquez events.ndjson --server http://localhost:8080
-  fll record --spline plans.ndjson --namespace shop
-  fll record --openmetadata lineage.ndjson --namespace shop --service pg=postgres://db:5432
-""",
+@groups.command(
+    "fll record runs.ndjson.gz",
+    "fll record run.json --namespace shop --server http://localhost:8080",
+    "fll record nightly.sql --namespace shop --application a --program nightly --dry-run",
+    "fll record --pipeline etl.json --namespace shop --application a --program etl",
+    "fll record --dbt target --namespace shop",
+    "fll record --databricks lineage.csv --namespace shop --dataset-namespace databricks://host",
+    "fll record --marquez events.ndjson --server http://localhost:8080",
+    "fll record --spline plans.ndjson --namespace shop",
+    "fll record --openmetadata lineage.ndjson --namespace shop --service pg=postgres://db:5432",
 )
 @click.argument("file", metavar="FILE", type=DocumentFile("rb"), required=False)
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help=NAMESPACE_HELP)
 @click.option(
     "--dbt",
     "dbt_target",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    default=None,
     help="Record the target folder of a dbt project, in place of FILE.",
 )
 @click.option(
@@ -102,25 +103,22 @@ def record(
     Recording a file again is safe. With --dry-run each document is read alone, as if those before it were not
     in the file.
     """
-    _check_input(file, file_run, dbt_target, row_format)
-    _check_namespaces(file_run, dbt_target, row_format, namespace, dataset_namespace)
+    _check(file, file_run, dbt_target, row_format, namespace, dataset_namespace)
     settings = config.from_environment(store=target.store)
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
-    elif row_format and file is not None:
-        lines = _read_rows(file, row_format, dataset_namespace, bytes_max=settings.document_bytes_max)
     else:
-        lines = _read_lines(file, file_run, export, bytes_max=settings.document_bytes_max)
+        rows = RowFile(format_named(row_format), dataset_namespace) if row_format else None
+        lines = _read(file, rows or file_run or export, settings.document_bytes_max)
     title = export.title if export else ""
     report = _Report(settings.batch_errors_max, dry_run=dry_run, title=title)
-    with (
-        target.open(create=True, dry_run=dry_run) as client,
-        progress_bar(_size_bytes(file)) as bar,
-    ):
+    status = file_status(file)
+    size_bytes = (status.st_size or None) if status else None
+    with target.open(create=True, dry_run=dry_run) as client, progress_bar(size_bytes) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             _process(client, batch, report, bar, take_over=take_over)
             bar.update(_position_bytes(file), str(report))
-        question = dataset_question(client, report.runs[0]) if report.runs else ""
+        question = _dataset_question(client, report.runs[0]) if report.runs else ""
     # Advice is for files of an unknown kind.
     _finish(report, None if row_format else file, question, target)
 
@@ -129,7 +127,7 @@ def _finish(report: _Report, file: BinaryIO | None, question: str, target: Targe
     """Print counts, next questions, and the likely kind of a file without documents; exit 1 for refusals."""
     click.echo(str(report))
     # On standard error, so that standard output stays parseable.
-    for line in next_questions(report.runs, report.runs_count, question, target):
+    for line in _next_questions(report.runs, report.runs_count, question, target):
         print_err(line)
     if report.refused:
         if advice := report.advise(file):
@@ -160,55 +158,43 @@ def _process(
         report.add(document, result, bar)
 
 
-def _check_input(
-    file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, row_format: str | None
-) -> None:
-    """Raise UsageError unless there is one input, FILE or --dbt, of one kind."""
-    context = click.get_current_context()
-    # click can require a single parameter, but not one of two.
-    if dbt_target is not None and (file is not None or file_run is not None):
-        raise click.UsageError("Give FILE or --dbt, not both.", context)
-    if row_format and (dbt_target is not None or file_run is not None):
-        other = "dbt" if file_run is None else file_run.kind
-        raise click.UsageError(f"Give --{row_format} or --{other}, not both.", context)
-    if dbt_target is None and file is None:
-        raise click.UsageError("Missing argument 'FILE'.", context)
-
-
-def _check_namespaces(
+def _check(
+    file: BinaryIO | None,
     file_run: FileRun | None,
     dbt_target: Path | None,
     row_format: str | None,
     namespace: str | None,
     dataset_namespace: str,
 ) -> None:
-    """Raise UsageError for rows without --namespace, and for a --dataset-namespace that nothing uses."""
-    context = click.get_current_context()
+    """Raise UsageError unless there is one input, FILE or --dbt, of one kind.
+
+    Raises it also for rows without --namespace, and for a --dataset-namespace that nothing uses.
+    """
+    # click can require a single parameter, but not one of two.
+    if dbt_target is not None and (file is not None or file_run is not None):
+        raise click.UsageError("Give FILE or --dbt, not both.")
+    if row_format and (dbt_target is not None or file_run is not None):
+        other = "dbt" if file_run is None else file_run.kind
+        raise click.UsageError(f"Give --{row_format} or --{other}, not both.")
+    if dbt_target is None and file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
     is_used = dbt_target is not None or row_format or (file_run is not None and file_run.kind == SQL)
     if dataset_namespace and not is_used:
         options = ", ".join(f"--{document_format.name}" for document_format in ROW_FORMATS)
-        raise click.UsageError(f"--dataset-namespace needs --dbt, SQL or one of {options}.", context)
+        raise click.UsageError(f"--dataset-namespace needs --dbt, SQL or one of {options}.")
     if row_format and not namespace:
-        raise click.UsageError(f"--{row_format} needs --namespace too.", context)
+        raise click.UsageError(f"--{row_format} needs --namespace too.")
 
 
-def _read_lines(
-    file: BinaryIO | None, file_run: FileRun | None, export: LineageExport | None, *, bytes_max: int
+def _read(
+    file: BinaryIO | None, source: RowFile | FileRun | LineageExport | None, bytes_max: int
 ) -> Iterator[InputLine]:
-    """Yield the documents of FILE, one if it is a run of SQL or a pipeline, or none without FILE."""
+    """Yield the documents of FILE, or those that `source` makes of it; none without FILE."""
     if file is None:
         return iter(())
-    if export is not None:
-        return export.read(file, bytes_max=bytes_max)
-    return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)
-
-
-def _read_rows(
-    file: BinaryIO, row_format: str, dataset_namespace: str, *, bytes_max: int
-) -> Iterator[InputLine]:
-    """Yield a document for each run of the rows of FILE."""
-    rows = RowFile(format_named(row_format), dataset_namespace)
-    return rows.read(file, name=file_name(file), bytes_max=bytes_max)
+    if isinstance(source, RowFile):
+        return source.read(file, name=file_name(file), bytes_max=bytes_max)
+    return source.read(file, bytes_max=bytes_max) if source else read_documents(file, bytes_max=bytes_max)
 
 
 def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
@@ -263,7 +249,7 @@ class _Report:
         if isinstance(result, DocumentPreview):
             self._counts[PREVIEWED] += 1
             if self._counts[PREVIEWED] <= PREVIEWS_MAX:
-                for text in preview_lines(result, line):
+                for text in _preview_lines(result, line):
                     click.echo(text)
         else:
             self._counts[result.outcome.value] += 1
@@ -312,15 +298,6 @@ class _Report:
         return "" if self.dry_run else f"; {at_least}{min(count, DISTINCT_RUNS_MAX)} runs"
 
 
-def _size_bytes(file: BinaryIO | None) -> int | None:
-    """Return the size of a file on disk in bytes, or None for a pipe and for no file."""
-    # A pipe reports 0, and an object that is not a system file has no descriptor.
-    try:
-        return os.fstat(file.fileno()).st_size or None if file else None
-    except OSError:
-        return None
-
-
 def _position_bytes(file: BinaryIO | None) -> int:
     """Return the position in a file, or 0 without a file or if it cannot seek."""
     # The position in the stored file, compressed or not, is compared with its size. A pipe has no position.
@@ -328,3 +305,68 @@ def _position_bytes(file: BinaryIO | None) -> int:
         return file.seek(0, os.SEEK_CUR) if file else 0
     except OSError:
         return 0
+
+
+def _preview_lines(preview: DocumentPreview, line: int) -> Iterator[str]:
+    """Yield a line for each run of the document that begins at `line`, and below it its lineage."""
+    if not preview.runs:
+        yield f"line {line}: no lineage"
+    for run in preview.runs:
+        noun = "operation" if len(run.operations) == 1 else "operations"
+        yield f"line {line}: {len(run.operations):,} {noun}, checksum {run.checksum}"
+        for entry in run.lineage:
+            yield from map(escape_control, _entry_lines(entry))
+        if run.truncated_by:
+            yield f"    not complete: bounded by {', '.join(run.truncated_by)}"
+
+
+def _entry_lines(entry: LineageEntry) -> Iterator[str]:
+    """Yield the ends of an entry, and below them its first field pairs."""
+    source, destination = entry.ends()
+    yield f"  {source} → {destination}{': fields unknown' if entry.has_no_fields else ''}"
+    for pair in entry.fieldmap[:PAIRS_MAX]:
+        mark = "" if pair.influence == "direct" else f" ({pair.influence})"
+        yield f"    {pair.source or '(generated)'} → {pair.destination or '(dropped)'}{mark}"
+    if len(entry.fieldmap) > PAIRS_MAX:
+        yield f"    and {len(entry.fieldmap) - PAIRS_MAX:,} more"
+
+
+def _dataset_question(client: Connection, run: str) -> str:
+    """Return the command that shows the lineage of a dataset that a run wrote, or else read.
+
+    Return "" without a dataset, or if the run cannot be read. The window of the command contains the run, and
+    is left out if it is the default. This takes one read.
+    """
+    try:
+        details = client.run(run).body
+    # The runs are recorded even if they cannot be read: a token may have only the right to record.
+    except LineageError:
+        return ""
+    written = [item for item in details.datasets if item.direction != "forward"] or list(details.datasets)
+    if not written:
+        return ""
+    names = f"{written[0].namespace}/{written[0].name}"
+    if not names.isprintable():
+        return ""
+    window = time_window.parse_window(None, None, now_ms=now_ms())
+    if window.start_ms <= details.start_time <= window.stop_ms:
+        return f"fll lineage {shlex.quote(names)}"
+    zone = times.load_zone(config.from_environment().timezone)
+    day = datetime.fromtimestamp(details.start_time / 1000, zone)
+    return f"fll lineage {shlex.quote(names)} --window {day:%Y-%m-%d}"
+
+
+def _next_questions(runs: Sequence[str], count: int, question: str, target: Target) -> Iterator[str]:
+    """Yield lines with the first ids of `count` runs and commands about the first run, if there are runs."""
+    if not runs:
+        return
+    more = f" and {count - len(runs):,} more" if count > len(runs) else ""
+    yield escape_control(f"{'Run' if count == 1 else 'Runs'} {', '.join(runs)}{more}. Ask next:")
+    options = {"--store": target.store, "--server": target.server}
+    given = "".join(
+        f" {name} {shlex.quote(config.without_credentials(value))}"
+        for name, value in options.items()
+        if value
+    )
+    for command in filter(None, (f"fll run {shlex.quote(runs[0])}", question)):
+        yield f"  {escape_control(command)}{given}"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import Target, replace_option, target_options
 from fll_hbase.ingest.outcomes import RecordOutcome, RecordResult
 from fll_hbase.recorder import replay as spool_replay
-from fll_hbase.recorder.replay import ReplayedDocument
 from fll_hbase.recorder.spool import Spool, SpoolLimits, open_spool
 from fll_hbase.runtime import config
 from fll_hbase.runtime.errors import ConfigurationError, InputError, LineageError
@@ -20,12 +20,7 @@ from fll_hbase.runtime.escape import escape_control
 REFUSED = "refused"
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll replay /var/spool/lineage --server http://localhost:8080
-""",
-)
+@groups.command("fll replay /var/spool/lineage --server http://localhost:8080")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @replace_option
 @target_options
@@ -45,21 +40,16 @@ def replay(*, directory: Path, take_over: bool, target: Target) -> None:
                 spool, client, bytes_max=settings.document_bytes_max, take_over=take_over
             )
             for document in documents:
-                _count(document, counts)
+                if isinstance(document.result, RecordResult):
+                    counts[document.result.outcome.value] += 1
+                else:
+                    counts[REFUSED] += 1
+                    print_err(escape_control(f"{document.path}: {document.result}"))
         except LineageError as error:
             raise _incomplete(error, spool, counts) from error
     click.echo(_summary(counts))
     if counts[REFUSED]:
         click.get_current_context().exit(FAILURE)
-
-
-def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
-    """Count a document by its outcome, and print the reasons of a refusal."""
-    if isinstance(document.result, RecordResult):
-        counts[document.result.outcome.value] += 1
-        return
-    counts[REFUSED] += 1
-    print_err(escape_control(f"{document.path}: {document.result}"))
 
 
 def _incomplete(error: LineageError, spool: Spool, counts: Counter[str]) -> LineageError:

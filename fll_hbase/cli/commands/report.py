@@ -12,15 +12,9 @@ from msgspec import to_builtins
 from rich.console import Group
 from rich.text import Text
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE
-from fll_hbase.cli.groups import CommandGroup
-from fll_hbase.cli.options import (
-    POLICY,
-    Command,
-    Target,
-    field_arguments,
-    target_options,
-)
+from fll_hbase.cli.options import POLICY, Command, Target, field_arguments, target_options
 from fll_hbase.cli.output import (
     CSV,
     JSON,
@@ -38,8 +32,7 @@ from fll_hbase.cli.render.report_view import report_page
 from fll_hbase.cli.report_files import HTML, output_option, report_stamp, report_texts
 from fll_hbase.client.answers import TableAnswer, TypedAnswer
 from fll_hbase.queries.flows import Flows
-from fll_hbase.queries.policies import Policies, Policy
-from fll_hbase.queries.query import Query
+from fll_hbase.queries.policies import Policies
 from fll_hbase.queries.reports import html_report
 from fll_hbase.queries.reports.field_report import Consumption, Provenance
 from fll_hbase.queries.reports.report_document import Document, Stamp
@@ -51,38 +44,27 @@ from fll_hbase.runtime.escape import escape_control
 _OTHERWISE = ("limit", "cursor", "timezone")
 """Parameters without their own option: pages are joined, and the window has --timezone."""
 
-_DEFAULTS: dict[type[Query[Any]], dict[str, str]] = {Consumption: {"part": "programs"}}
-"""Defaults of options that differ from the API, whose consumption report as CSV lists derived fields."""
 
-
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll report consumption bank/DailyTransactions.UID --window 2026-03
-  fll report provenance hospital/PatientRecords.patient_medical_score --output report.html
-  fll report retention --all
-  fll report flows no-pii-in-marketing --window 2026-11
-""",
+@groups.group(
+    "fll report consumption bank/DailyTransactions.UID --window 2026-03",
+    "fll report provenance hospital/PatientRecords.patient_medical_score --output report.html",
+    "fll report retention --all",
+    "fll report flows no-pii-in-marketing --window 2026-11",
 )
 def report() -> None:
     """Print a report about a field or a policy; --output report.html is a page to print."""
 
 
-def _field_report(query_class: type[Consumption] | type[Provenance]) -> Command:
-    """Return the command of a report about a field."""
+def _field_report(query_class: type[Consumption | Provenance], **defaults: str) -> Command:
+    """Return the command of a report about a field; `defaults` of options may differ from the query's."""
 
     @field_arguments
-    @query_options(query_class, without=_OTHERWISE, defaults=_DEFAULTS.get(query_class, {}))
+    @query_options(query_class, without=_OTHERWISE, defaults=defaults)
     @target_options
     @format_options(TABLE, JSON, CSV, HTML)
     @output_option(HTML, CSV, JSON)
     def print_report(
-        *,
-        query: Consumption | Provenance,
-        window: WindowText,
-        target: Target,
-        output_format: str,
+        *, query: Consumption | Provenance, window: WindowText, target: Target, output_format: str
     ) -> None:
         _print_report(query, window, target, output_format, following=lambda body: _following(query, body))
 
@@ -120,13 +102,7 @@ def _following(query: Consumption | Provenance, body: Any) -> str:
     return f"`fll dataset {name}` has the first and the last run of the dataset."
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll report retention gdpr
-  fll report retention --all --output retention.html
-"""
-)
+@groups.command("fll report retention gdpr", "fll report retention --all --output retention.html")
 @click.argument(
     "policy", metavar="POLICY", type=POLICY, required=False, callback=lambda _, __, policy: policy or ""
 )
@@ -140,7 +116,7 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
     Without POLICY, --all reports on all policies, one after the other.
     """
     if not query.policy and not has_all():
-        raise click.UsageError("Give a POLICY, or --all for all policies.", click.get_current_context())
+        raise click.UsageError("Give a POLICY, or --all for all policies.")
     if not query.policy:
         _print_all(query, window, target, output_format)
         return
@@ -158,15 +134,16 @@ def retention(*, query: Retention, window: WindowText, target: Target, output_fo
 def _print_all(query: Retention, window: WindowText, target: Target, output_format: str) -> None:
     """Print the reports on all visible policies on the age of data, by name. Raises UsageError for CSV."""
     if output_format == CSV:
-        raise click.UsageError(
-            "--all has no CSV; ask for one policy, or for JSON.", click.get_current_context()
-        )
+        raise click.UsageError("--all has no CSV; ask for one policy, or for JSON.")
     with target.open() as client:
         # By page, because the default limit of a list would cut them.
         lists = list(client.pages(Policies()))
         policies = [policy for listed in lists for policy in listed.body.policies]
         answers = [
-            client.ask(replace(query, policy=policy.name, namespace=_namespace(policy)))
+            # `*` is the namespace of a policy on a tag.
+            client.ask(
+                replace(query, policy=policy.name, namespace=policy.field.namespace if policy.field else "*")
+            )
             for policy in policies
             if policy.max_age and (policy.field is None or not policy.field.hidden)
         ]
@@ -183,22 +160,14 @@ def _print_all(query: Retention, window: WindowText, target: Target, output_form
         print_page(Group(*(part for page in pages for part in (page, Text()))))
 
 
-def _namespace(policy: Policy) -> str:
-    """Return the namespace of a policy's field, or `*` for a policy on a tag."""
-    return "*" if policy.field is None else policy.field.namespace
-
-
 def _retention(answer: TypedAnswer[Any], stamp: Stamp) -> Document:
     """Return a report on a policy as a document for people."""
     return retention_document(to_builtins(answer.body), stamp)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll report flows no-pii-in-marketing --window 2026-11
-  fll report flows no-pii-in-marketing --output flows.html
-"""
+@groups.command(
+    "fll report flows no-pii-in-marketing --window 2026-11",
+    "fll report flows no-pii-in-marketing --output flows.html",
 )
 @click.argument("policy", metavar="POLICY", type=POLICY)
 @query_options(Flows, without=_OTHERWISE)
@@ -215,21 +184,18 @@ def flows(*, query: Flows, window: WindowText, target: Target, output_format: st
         click.get_current_context().exit(FAILURE)
 
 
-_HELP = {
-    "consumption": "Print the programs and runs that read FIELD, and every field derived from it.",
-    "provenance": "Print the sources of FIELD, and the operations that made it.",
-}
-_QUERIES: dict[str, type[Consumption] | type[Provenance]] = {
-    "consumption": Consumption,
-    "provenance": Provenance,
-}
-_EXAMPLES = {
-    "consumption": "fll report consumption bank/DailyTransactions.UID --window 2026-03",
-    "provenance": "fll report provenance bank/RiskScores.risk_band --output report.html",
-}
-
-for _kind, _help in _HELP.items():
-    _epilog = f"\b\nExample:\n  {_EXAMPLES[_kind]}\n"
-    report.add_command(click.command(_kind, help=_help, epilog=_epilog)(_field_report(_QUERIES[_kind])))
+_CONSUMPTION = groups.command(
+    "fll report consumption bank/DailyTransactions.UID --window 2026-03",
+    name="consumption",
+    help="Print the programs and runs that read FIELD, and every field derived from it.",
+)
+_PROVENANCE = groups.command(
+    "fll report provenance bank/RiskScores.risk_band --output report.html",
+    name="provenance",
+    help="Print the sources of FIELD, and the operations that made it.",
+)
+# A default that differs from the API, whose consumption report as CSV lists derived fields.
+report.add_command(_CONSUMPTION(_field_report(Consumption, part="programs")))
+report.add_command(_PROVENANCE(_field_report(Provenance)))
 report.add_command(retention)
 report.add_command(flows)

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.output import JSON, TABLE, format_options
 from fll_hbase.cli.render.console import print_json
 from fll_hbase.cli.render.progress_bar import progress_bar
@@ -18,13 +19,10 @@ from fll_hbase.store.maintenance.retention import apply_retention
 from fll_hbase.store.rows import calendar_mark
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll retention --dry-run
-  fll retention --before now-400d
-  fll retention --before now-30d --namespace scratch
-""",
+@groups.command(
+    "fll retention --dry-run",
+    "fll retention --before now-400d",
+    "fll retention --before now-30d --namespace scratch",
 )
 @policy_options
 @click.option("--store", metavar="URL", help=STORE_HELP)

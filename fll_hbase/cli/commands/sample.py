@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from fll_hbase import sample as samples
+from fll_hbase.cli import groups
 from fll_hbase.cli.options import now_ms, resolve_option, zone_option
 from fll_hbase.cli.render.progress_bar import progress_bar
 from fll_hbase.cli.word_choice import STORE_HELP
@@ -24,13 +25,7 @@ _NEXT_COMMANDS = (
 )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll sample
-  fll sample --json | fll record - --server http://localhost:8080
-""",
-)
+@groups.command("fll sample", "fll sample --json | fll record - --server http://localhost:8080")
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @click.option("--end", metavar="TIME", default="now", show_default=True, help="End of its ninety days.")
 @zone_option

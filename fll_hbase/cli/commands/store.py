@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
-from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.output import JSON, TABLE, format_options, print_page
 from fll_hbase.cli.render.console import print_json
 from fll_hbase.cli.render.progress_bar import ProgressBar, progress_bar
@@ -18,7 +18,6 @@ from fll_hbase.cli.render.result_tables import TextTable
 from fll_hbase.cli.summary_file import SummaryFile, print_summary
 from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime import config
-from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.escape import escape_control
 from fll_hbase.store.copying.store_copy import PASSES_MAX, CopyReport, CopyRequest, copy_store
@@ -26,7 +25,7 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import migration
 from fll_hbase.store.maintenance.audit import check as audit_check
 from fll_hbase.store.maintenance.audit.local_auditor import local_auditor
-from fll_hbase.tables import Table, back_up, canonical_url, store_exists
+from fll_hbase.tables import back_up, canonical_url, store_exists
 from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory, naming_damage
 
 LINE_SECONDS = 60.0
@@ -35,26 +34,21 @@ LINE_SECONDS = 60.0
 _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
-  fll store backup backups/lineage-2026-11-21.db
-  fll store check --repair
-  fll store migrate --store sqlite:///data/lineage.db
-""",
+@groups.group(
+    "fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage",
+    "fll store backup backups/lineage-2026-11-21.db",
+    "fll store check --repair",
+    "fll store migrate --store sqlite:///data/lineage.db",
 )
 def store() -> None:
     """Check a store, move it to another engine, keep copies of it, take it over from an earlier release."""
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
-  fll store copy --from hbase://localhost:9090/field_level_lineage --to sqlite:///copy.db
-""",
+    epilog=groups.examples(
+        "fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage",
+        "fll store copy --from hbase://localhost:9090/field_level_lineage --to sqlite:///copy.db",
+    )
 )
 @click.option("--from", "source", metavar="URL", required=True, help="URL of the store to copy.")
 @click.option(
@@ -91,8 +85,8 @@ def copy(*, source: str, target: str, passes: int, update: bool, output_format: 
         check_creatable(target)
     request = CopyRequest(origin, settings.grace_ms, passes_max=passes, update=update)
     with (
-        closing(_open(settings, source, create=False)) as source_table,
-        closing(_open(settings, target, create=True)) as target_table,
+        closing(open_store_table(replace(settings, store=source), create=False)) as source_table,
+        closing(open_store_table(replace(settings, store=target), create=True)) as target_table,
         progress_bar(None) as bar,
     ):
         shown = _Shown(bar)
@@ -107,11 +101,10 @@ def copy(*, source: str, target: str, passes: int, update: bool, output_format: 
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store backup backups/lineage-2026-11-21.db
-  fll store backup backups/latest.db --overwrite --store sqlite:///data/lineage.db
-""",
+    epilog=groups.examples(
+        "fll store backup backups/lineage-2026-11-21.db",
+        "fll store backup backups/latest.db --overwrite --store sqlite:///data/lineage.db",
+    )
 )
 @click.argument("path", metavar="PATH", type=click.Path(dir_okay=False))
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
@@ -137,11 +130,9 @@ def backup(*, path: str, url: str | None, overwrite: bool, damaged: bool) -> Non
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store migrate
-  fll store migrate --store hbase://localhost:9090/field_level_lineage
-""",
+    epilog=groups.examples(
+        "fll store migrate", "fll store migrate --store hbase://localhost:9090/field_level_lineage"
+    )
 )
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
 @format_options(TABLE, JSON, listed=False)
@@ -167,11 +158,9 @@ def migrate(*, url: str | None, output_format: str) -> None:
 
 
 @store.command(
-    epilog="""\b
-Examples:
-  fll store check
-  fll store check --repair --store hbase://gateway:9090/field_level_lineage
-""",
+    epilog=groups.examples(
+        "fll store check", "fll store check --repair --store hbase://gateway:9090/field_level_lineage"
+    )
 )
 @click.option("--repair", is_flag=True, help="Repair what can be repaired; delete nothing.")
 @click.option("--store", "url", metavar="URL", help=STORE_HELP)
@@ -214,11 +203,6 @@ class _Shown:
         if not self._bar.is_shown and time.monotonic() >= self._next_line:
             print_err(f"fll: {status}")
             self._next_line = time.monotonic() + LINE_SECONDS
-
-
-def _open(settings: Settings, url: str, *, create: bool) -> Table:
-    """Return the opened table of the store at a URL."""
-    return open_store_table(replace(settings, store=url), create=create)
 
 
 def _print(report: CopyReport, output_format: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.groups import CommandGroup
 from fll_hbase.cli.options import (
     NAMESPACE,
     POLICY,
@@ -38,13 +38,9 @@ if TYPE_CHECKING:
 _description = click.option("--description", metavar="TEXT", default="", help="The reason.")
 
 
-@click.group(
-    cls=CommandGroup,
-    epilog="""\b
-Examples:
-  fll tag set bank/DailyTransactions.UID PII --by ana@example.org
-  fll tag list bank/CustomerAccounts.UID --inherited
-""",
+@groups.group(
+    "fll tag set bank/DailyTransactions.UID PII --by ana@example.org",
+    "fll tag list bank/CustomerAccounts.UID --inherited",
 )
 def tag() -> None:
     """Set, remove and list tags of fields, such as PII."""
@@ -89,7 +85,7 @@ def remove_tag(*, namespace: str, name: str, field: str, tag_name: str, target: 
 
 @tag.command("list")
 @optional_field_arguments
-@click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="List the fields with TAG.")
+@click.option("--tag", "tag_name", metavar="TAG", type=TAG, help="List the fields with TAG.")
 @click.option(
     "--inherited", is_flag=True, help="Also tags of fields that FIELD comes from, with their paths."
 )
@@ -116,9 +112,9 @@ def list_tags(
     With --inherited, the window selects the runs through which a tag is inherited.
     """
     if tag_name is not None and namespace:
-        raise click.UsageError("Give --tag or a dataset or field, not both.", click.get_current_context())
+        raise click.UsageError("Give --tag or a dataset or field, not both.")
     if inherited and not field:
-        raise click.UsageError("--inherited needs a field.", click.get_current_context())
+        raise click.UsageError("--inherited needs a field.")
     options: dict[str, Any] = {"inherited": inherited, "level": level, "limit": limit}
     with target.open() as client:
         if field:
@@ -138,16 +134,12 @@ def _list(
     return client.tags(limit=limit) if tag_name is None else client.tagged_fields(tag_name, limit=limit)
 
 
-@click.group(
-    cls=CommandGroup,
+@groups.group(
+    "fll policy set gdpr --max-age 90d --tag PII",
+    "fll policy set no-ads --flow --tag PII --into 'marketing/*'",
+    "fll policy list",
+    "fll policy check --webhook https://alerts.example.org/fll --secret-file secret",
     modules={"check": "fll_hbase.cli.commands.policy_check"},
-    epilog="""\b
-Examples:
-  fll policy set gdpr --max-age 90d --tag PII
-  fll policy set no-ads --flow --tag PII --into 'marketing/*'
-  fll policy list
-  fll policy check --webhook https://alerts.example.org/fll --secret-file secret
-""",
 )
 def policy() -> None:
     """Set, remove, list and check policies: how long data may live, and where it must not go."""
@@ -155,21 +147,15 @@ def policy() -> None:
 
 @policy.command("set")
 @click.argument("policy_name", metavar="POLICY", type=POLICY)
-@click.option(
-    "--max-age",
-    metavar="AGE",
-    default=None,
-    help="Maximum age, such as 90d; units s m h d w mo y.",
-)
+@click.option("--max-age", metavar="AGE", help="Maximum age, such as 90d; units s m h d w mo y.")
 @click.option("--flow", is_flag=True, help="A policy on where data of the fields with TAG must not go.")
-@click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="For all fields with TAG.")
-@click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
-@click.option("--into", metavar="PATTERN", default=None, help="Forbidden datasets, such as 'marketing/*'.")
-@click.option("--only-into", metavar="PATTERN", default=None, help="The datasets that are not forbidden.")
+@click.option("--tag", "tag_name", metavar="TAG", type=TAG, help="For all fields with TAG.")
+@click.option("--field", "field_text", metavar="NS/NAME.FIELD", help="For one field.")
+@click.option("--into", metavar="PATTERN", help="Forbidden datasets, such as 'marketing/*'.")
+@click.option("--only-into", metavar="PATTERN", help="The datasets that are not forbidden.")
 @click.option(
     "--influence",
     type=WordChoice(INFLUENCES),
-    default=None,
     help="With any, filters and join keys count, too.  [default: value]",
 )
 @click.option("--unless-masked", is_flag=True, help="Ways through a hash or mask do not count.")
@@ -229,7 +215,8 @@ def _check_options(
     faults = []
     if flow:
         faults += ["--flow needs --tag."] if tag_name is None else []
-        faults += ["--flow needs --into, --only-into or both."] if not _has_pattern(flow_options) else []
+        has_pattern = flow_options["into"] or flow_options["only_into"]
+        faults += [] if has_pattern else ["--flow needs --into, --only-into or both."]
         faults += ["--flow takes no --max-age."] if max_age is not None else []
         faults += ["--flow takes no --field."] if field_text is not None else []
     else:
@@ -238,12 +225,7 @@ def _check_options(
         names = [f"--{name.replace('_', '-')}" for name, value in flow_options.items() if value]
         faults += [f"{', '.join(names)}: only with --flow."] if names else []
     if faults:
-        raise click.UsageError(" ".join(faults), click.get_current_context())
-
-
-def _has_pattern(flow_options: Mapping[str, Any]) -> bool:
-    """Return whether any pattern of datasets is given."""
-    return bool(flow_options["into"] or flow_options["only_into"])
+        raise click.UsageError(" ".join(faults))
 
 
 @policy.command("remove")

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import click
 from msgspec import to_builtins
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import print_err
 from fll_hbase.cli.options import Target, resolve_option, target_options, zone_option
 from fll_hbase.cli.render import console
@@ -33,16 +34,13 @@ COLUMNS_MAX = 10
 _OUTCOMES = ("accepted", "warned", "refused")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll watch --server http://localhost:8080
-  fll watch --outcome refused --since now-1d --server http://localhost:8080
-  fll watch --follow --json --server http://localhost:8080
-""",
+@groups.command(
+    "fll watch --server http://localhost:8080",
+    "fll watch --outcome refused --since now-1d --server http://localhost:8080",
+    "fll watch --follow --json --server http://localhost:8080",
 )
 @click.option("--since", metavar="TIME", default="now-1h", show_default=True, help="The earliest arrival.")
-@click.option("--outcome", type=WordChoice(_OUTCOMES), default=None, help="Only documents with this outcome.")
+@click.option("--outcome", type=WordChoice(_OUTCOMES), help="Only documents with this outcome.")
 @click.option("--follow", is_flag=True, help="Keep printing new documents until interrupted.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each document.")
 @zone_option

@@ -16,6 +16,7 @@ from fll_hbase.cli.render.table_layout import CellText, Column, Heading, lay_out
 from fll_hbase.cli.render.time_text import ANOTHER_WINDOW, UTC_NAME, Moment, describe_window
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.queries.lineage import LineageEntry
+from fll_hbase.queries.reach import Reach, ReachAnswer, ReachEdge
 from fll_hbase.queries.tables import Row
 from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
@@ -46,6 +47,21 @@ _PROGRAM_COLUMNS = (
     Column("program"),
 )
 _GAP = "   "
+
+_ReachRow: TypeAlias = tuple[int, str, str, str, str, CellText]
+
+_REACH_COLUMNS = (
+    Column("hop", grouped=True),
+    Column("from", grouped=True),
+    Column("to"),
+    Column("influence"),
+    Column("runs", spare=2),
+)
+_NOT_IN_ORDER = {
+    "backward": "Not in the order of the runs: an upstream run started after the run that read its output",
+    "forward": "Not in the order of the runs: a downstream run started before the run that wrote its input",
+}
+_REACH_TITLES = {"backward": "What leads to {field}", "forward": "What {field} leads to"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +227,59 @@ def _field_pairs(entry: LineageEntry) -> Iterator[tuple[str, str, str]]:
     for pair in entry.fieldmap:
         influence = "" if pair.influence == "direct" else pair.influence
         yield pair.source or "", pair.destination or "", influence + (", on every row" if pair.scope else "")
+
+
+def reach_table(body: ReachAnswer, query: Reach, window: WindowText, note: str = "") -> RenderableType:
+    """Render the edges, nearest to the field first, and separately below them edges that are not in order."""
+    if not body.edges and not body.unknown:
+        return empty_message(window, note)
+    words = _REACH_TITLES if query.direction == "both" else (query.direction,)
+    return Group(*(_direction_table(body, query, window, word) for word in words))
+
+
+def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direction: str) -> RenderableType:
+    """Render the edges of one direction: first edges in the order of runs, then others, then unknown ones."""
+    hops = {str(node): node.hops for node in body.nodes}
+    edges = [edge for edge in body.edges if edge.direction in (None, direction)]
+    in_order, others = (
+        sorted(
+            (_edge_row(edge, hops, window.zone) for edge in edges if (edge.in_order is not False) is wanted),
+            key=lambda row: row[:4],
+        )
+        for wanted in (True, False)
+    )
+    title = _REACH_TITLES[direction].format(field=f"{query.dataset}.{query.field}")
+    parts: list[RenderableType] = [Text(f"{escape_control(title)}, {describe_window(window)}", style="bold")]
+    if in_order:
+        parts.append(_edges_table(in_order, window.zone))
+    if others:
+        parts += [Text(), Text(_NOT_IN_ORDER[direction]), _edges_table(others, window.zone)]
+    parts += [
+        Text(escape_control(f"{relation.source} leads to {relation.destination}: fields unknown"))
+        for relation in body.unknown
+        if relation.direction in (None, direction)
+    ]
+    if len(parts) == 1:
+        parts.append(Text("nothing"))
+    return Group(*parts)
+
+
+def _edges_table(rows: Sequence[_ReachRow], zone: str) -> TextTable:
+    """Return the table of rows of edges."""
+    columns = (*_REACH_COLUMNS, time_column("last run", zone, spare=1))
+    return TextTable(columns, [[str(row[0]), *row[1:]] for row in rows], _edges_heading)
+
+
+def _edges_heading(cells: Sequence[str]) -> str:
+    """Return the heading of the edges of a hop that begin in one field."""
+    hop, start = cells
+    return f"{hop}: from {start} to"
+
+
+def _edge_row(edge: ReachEdge, hops: dict[str, int], zone: str) -> _ReachRow:
+    """Return the row of an edge. Its first member, the hops of its farther end, is for sorting."""
+    ends = str(edge.source), str(edge.destination)
+    influence = "" if edge.influence == "direct" else "indirect"
+    runs = "" if edge.runs is None else str(edge.runs)
+    last = "" if edge.last_start is None else Moment(edge.last_start, zone)
+    return max(hops[end] for end in ends), *ends, influence, runs, last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from rich.cells import cell_len
@@ -170,7 +171,7 @@ def _screenful(blocks: Sequence[Block], lines_max: int) -> list[Line]:
     room = lines_max - sum(len(block.head) + len(block.tail) for block in blocks) - counts
     if room < _ROWS_SHOWN_MIN * len(listed):
         return _first_lines(blocks, lines_max)
-    shares = _fair_shares([block.item_lines for block in listed], room)
+    shares = fair_shares([block.item_lines for block in listed], room)
     cut = _Cut()
     lines: list[Line] = []
     for block in blocks:
@@ -216,16 +217,11 @@ def _cut(block: Block, item_lines_max: int, more: int = 0) -> list[Line]:
 
 def _items_within(block: Block, lines: int) -> int:
     """Return how many whole items of a block fit into `lines`."""
-    count = 0
-    for item in block.items:
-        lines -= len(item)
-        if lines < 0:
-            break
-        count += 1
-    return count
+    ends = accumulate(map(len, block.items))
+    return sum(1 for _ in takewhile(lambda end: end <= lines, ends))
 
 
-def _fair_shares(needs: Sequence[int], room: int) -> list[int]:
+def fair_shares(needs: Sequence[int], room: int) -> list[int]:
     """Return fair shares of the room, in the order of the needs, without exceeding a need."""
     shares = [0] * len(needs)
     for index, number in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from rich.cells import cell_len
 
-from fll_hbase.cli.render.screen import Block, Line, Screen, wrap
+from fll_hbase.cli.render.screen import Block, Line, Screen, fair_shares, wrap
 from fll_hbase.cli.render.time_text import Moment
 from fll_hbase.runtime.escape import escape_control
 
@@ -79,6 +79,10 @@ class _Grid:
         """Yield the cells of a column."""
         return (row[number] for row in self.rows if row)
 
+    def width(self, number: int) -> int:
+        """Return the width of a column with its title."""
+        return max([self.title_width(self.columns[number]), *map(cell_len, self.cells(number))])
+
     def title_width(self, column: Column) -> int:
         """Return the width of a title, or of its longest word if titles are wrapped."""
         words = self.title(column).split() if self.wraps_titles else [column.title]
@@ -122,15 +126,9 @@ def _has_text(rows: Sequence[Sequence[CellText]], number: int, screen: Screen) -
 
 def _is_constant(rows: Sequence[Sequence[CellText]], number: int) -> bool:
     """Return whether all cells of a column are equal, with at least two rows."""
-    filled = (row for row in rows if row)
-    first = next(filled, None)
-    second = next(filled, None)
-    return (
-        first is not None
-        and second is not None
-        and first[number] == second[number]
-        and all(row[number] == first[number] for row in filled)
-    )
+    cells = (row[number] for row in rows if row)
+    first, second = next(cells, None), next(cells, None)
+    return second is not None and first == second and all(cell == first for cell in cells)
 
 
 def _first_rows(rows: Sequence[Sequence[CellText]], count: int) -> Sequence[Sequence[CellText]]:
@@ -208,26 +206,15 @@ def _without_constants(grid: _Grid) -> _Grid:
 
 def _widths(grid: _Grid, width: int) -> list[int] | None:
     """Return widths of columns that fit a terminal, with the rest for sentences, or None if none fit."""
-    least, most = [], []
-    for number, column in enumerate(grid.columns):
-        title = grid.title_width(column)
-        full = max((cell_len(cell) for cell in grid.cells(number)), default=0)
-        narrow = max(map(_least_width, grid.cells(number)), default=0)
-        least.append(max(title, narrow))
-        most.append(max(title, full))
+    least = [
+        max([grid.title_width(column), *map(_least_width, grid.cells(number))])
+        for number, column in enumerate(grid.columns)
+    ]
     room = width - len(grid.gap) * (len(grid.columns) - 1) - sum(least)
     if room < 0:
         return None
-    # The smallest need first, so that each column gets its full need or an equal share of the rest.
-    growing = sorted(
-        (number for number in range(len(least)) if most[number] > least[number]),
-        key=lambda number: most[number] - least[number],
-    )
-    for index, number in enumerate(growing):
-        more = min(most[number] - least[number], room // (len(growing) - index))
-        least[number] += more
-        room -= more
-    return least
+    needs = [grid.width(number) - narrow for number, narrow in enumerate(least)]
+    return [narrow + share for narrow, share in zip(least, fair_shares(needs, room), strict=True)]
 
 
 def _least_width(cell: str) -> int:
@@ -240,10 +227,7 @@ def _least_width(cell: str) -> int:
 
 def _overflowing(grid: _Grid, width: int) -> Block:
     """Return a table whose last column gets the rest of the width; longer names overflow it."""
-    widths = [
-        max([grid.title_width(column), *map(cell_len, grid.cells(number))])
-        for number, column in enumerate(grid.columns[:-1])
-    ]
+    widths = [grid.width(number) for number in range(len(grid.columns) - 1)]
     used = sum(widths) + len(grid.gap) * len(widths)
     return _table(grid, [*widths, max(width - used, _PROSE_WIDTH_MIN)], width)
 
@@ -314,10 +298,7 @@ def _stacked(grid: _Grid, width: int) -> Block:
         for number in range(len(grid.columns))
         if any(isinstance(cell, Prose) and cell for cell in grid.cells(number))
     ]
-    widths = [
-        max([grid.title_width(column), *map(cell_len, grid.cells(number))])
-        for number, column in enumerate(grid.columns)
-    ]
+    widths = [grid.width(number) for number in range(len(grid.columns))]
     groups: list[list[int]] = [[]]
     for number in range(len(grid.columns)):
         if number in sentences:

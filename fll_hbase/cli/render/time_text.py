@@ -26,9 +26,10 @@ class Moment:
 
     def __str__(self) -> str:
         """Return the time in full, as for a pipe."""
+        zone = ZoneInfo(self.zone)
         if self.to_minute:
-            return format_minute(self.milliseconds, self.zone)
-        return format_time(self.milliseconds, ZoneInfo(self.zone))
+            return format_time(self.milliseconds // 60_000 * 60_000, zone).removesuffix(":00")
+        return format_time(self.milliseconds, zone)
 
     def on_screen(self, now_ms: int, *, short: bool) -> str:
         """Return the time to the second, or to the minute if `short`. A time of today has no date.
@@ -64,11 +65,6 @@ def format_with_zone(milliseconds: int, zone: str) -> str:
     except (OverflowError, ValueError, OSError):
         return text
     return text + offset
-
-
-def format_minute(milliseconds: int, zone: str) -> str:
-    """Format a time to the minute, rounded down, without its zone; beyond the year 9999 in milliseconds."""
-    return format_time(milliseconds // 60_000 * 60_000, ZoneInfo(zone)).removesuffix(":00")
 
 
 def _describe(text: str, zone: str) -> str:

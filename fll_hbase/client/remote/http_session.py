@@ -99,52 +99,39 @@ class HttpSession:
         finally:
             self._limit_seconds = None
 
-    def get(self, *segments: str, params: Mapping[str, str]) -> requests.Response:
-        """Send a GET; `segments` of the path are escaped here. Raises LineageError."""
-        return self._request("GET", segments, params=params)
-
     def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Send a JSON document; return the acknowledgement. Raises LineageError."""
-        response = self._post_json(segments, body, params)
+        response = self.request("POST", *segments, body=body, params=params)
         answer = problems.json_body(response)
         if not isinstance(answer, dict) or answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
             raise problems.unexpected_response(response)
         return answer
 
-    def post_events(self, *segments: str, events: Sequence[bytes]) -> dict[int, LineageError]:
-        """Send an array of OpenLineage events; return the error of each that was refused, by its position.
-
-        Events that the server leaves unread after too many errors are sent again. Raises LineageError if the
-        request as a whole fails. Raises Unanswered if the store was unavailable for any event; any of the
-        events may then be recorded.
-        """
-        refused: dict[int, LineageError] = {}
-        start = 0
-        # An empty array is also sent, to find out whether the server accepts events.
-        while True:
-            failed, stop = self._post_events(segments, events[start:])
-            refused |= {start + index: error for index, error in failed.items() if index < stop}
-            start += stop
-            if start == len(events):
-                return refused
-            if stop == 0:
-                raise failed[0]
-
     def record_events(
         self, events: Sequence[bytes], *, wait_seconds: float | None = None
     ) -> dict[int, LineageError]:
-        """Send OpenLineage events as `post_events` does, with at most `wait_seconds` for each attempt."""
-        with self.limit(wait_seconds):
-            return self.post_events(*_EVENT_BATCH, events=events)
+        """Send an array of OpenLineage events; return the error of each that was refused, by its position.
 
-    def _post_events(
-        self, segments: Sequence[str], events: Sequence[bytes]
-    ) -> tuple[dict[int, LineageError], int]:
-        """Send events in one request; return errors by position, and how many events were read.
-
-        Raises LineageError if the request fails, and Unanswered if the store was unavailable for any event.
+        Events that the server leaves unread after too many errors are sent again. An attempt takes at most
+        `wait_seconds`. Raises LineageError if a request as a whole fails. Raises Unanswered if the store was
+        unavailable for any event; any of the events may then be recorded.
         """
-        response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
+        refused: dict[int, LineageError] = {}
+        start = 0
+        with self.limit(wait_seconds):
+            # An empty array is also sent, to find out whether the server accepts events.
+            while True:
+                failed, stop = self._post_events(events[start:])
+                refused |= {start + index: error for index, error in failed.items() if index < stop}
+                start += stop
+                if start == len(events):
+                    return refused
+                if stop == 0:
+                    raise failed[0]
+
+    def _post_events(self, events: Sequence[bytes]) -> tuple[dict[int, LineageError], int]:
+        """Send events in one request; return errors by position, and how many events were read."""
+        response = self.request("POST", *_EVENT_BATCH, body=b"[" + b",".join(events) + b"]")
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
         if busy:
@@ -152,25 +139,6 @@ class HttpSession:
         refused = {item["index"]: problems.error_from_problem(item["problem"]) for item in failed}
         stopped = [index for index, error in refused.items() if isinstance(error, BatchStopped)]
         return refused, min(stopped, default=len(events))
-
-    def _post_json(
-        self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None
-    ) -> requests.Response:
-        """Send a POST with a body that is already JSON; return the response. Raises LineageError."""
-        headers = {"Content-Type": "application/json"}
-        return self._request("POST", segments, params=params, data=body, headers=headers)
-
-    def send_json(
-        self, method: str, *segments: str, body: Mapping[str, Any], params: Mapping[str, str] | None = None
-    ) -> requests.Response:
-        """Send an object as JSON with the given method; return the response. Raises LineageError."""
-        headers = {"Content-Type": "application/json"}
-        data = json.dumps(body).encode()
-        return self._request(method, segments, params=params, data=data, headers=headers)
-
-    def delete(self, *segments: str, params: Mapping[str, str] | None = None) -> None:
-        """Send a DELETE. Raises LineageError."""
-        self._request("DELETE", segments, params=params)
 
     def post_lines(
         self, *segments: str, lines: Sequence[bytes], params: Mapping[str, str] | None = None
@@ -184,7 +152,12 @@ class HttpSession:
         answers: list[dict[str, Any]] = []
         size = len(lines)
         while len(answers) < len(lines):
-            part = self._post_lines(segments, lines[len(answers) : len(answers) + size], params)
+            sent = lines[len(answers) : len(answers) + size]
+            # The last line of a file may have no line end, and would become one line with the next one.
+            body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in sent)
+            part = _json_lines(
+                self.request("POST", *segments, params=params, body=body, line_count=len(sent))
+            )
             if _is_stopped(part):
                 stopped = part.pop()
                 # If no line was answered, the next request would end in the same way.
@@ -195,30 +168,31 @@ class HttpSession:
             answers += part
         return answers
 
-    def _post_lines(
-        self, segments: Sequence[str], lines: Sequence[bytes], params: Mapping[str, str] | None
-    ) -> list[dict[str, Any]]:
-        # The last line of a file may have no line end, and would become one line with the next one.
-        body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
-        headers = {"Content-Type": "application/x-ndjson"}
-        return _json_lines(
-            self._request("POST", segments, line_count=len(lines), params=params, data=body, headers=headers)
-        )
-
     def close(self) -> None:
         """Release the connections."""
         self._session.close()
 
-    def _request(
-        self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
+    def request(
+        self,
+        method: str,
+        *segments: str,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        line_count: int = 0,
     ) -> requests.Response:
-        """Send a request with retries; return a response with a status below 300. Raises LineageError."""
+        """Send a request with retries; return a response with a status below 300. Raises LineageError.
+
+        `segments` of the path are escaped here. The `body` is JSON, or `line_count` lines of JSON.
+        """
         # By default, quote() keeps `/`, so the name `a/b` would become two segments (decision 0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
+        media_type = "application/x-ndjson" if line_count else "application/json"
+        headers = None if body is None else {"Content-Type": media_type}
+        request = requests.Request(method, url, params=params, data=body, headers=headers)
         self._is_wait_reported = False
         retrying = self._policy.retrying(Unanswered, before_wait=self._report_wait)
         try:
-            response = retrying(self._attempt, requests.Request(method, url, **members), line_count)
+            response = retrying(self._attempt, request, line_count)
         except Unanswered as error:
             attempts = retrying.statistics["attempt_number"]
             count = f" ({attempts} attempts)" if attempts > 1 else ""
@@ -320,9 +294,7 @@ class HttpSession:
         """Return a context in which an answer that takes longer than SILENT_SECONDS is logged."""
         text = "%s has not answered for %g s; waiting for up to %g s"
         timer = Timer(
-            SILENT_SECONDS,
-            _log.warning,
-            (text, self._displayed_url(), SILENT_SECONDS, self._wait_seconds()),
+            SILENT_SECONDS, _log.warning, (text, self._displayed_url(), SILENT_SECONDS, self._wait_seconds())
         )
         timer.daemon = True
         timer.start()

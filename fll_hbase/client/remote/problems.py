@@ -47,11 +47,9 @@ def error_from_response(response: requests.Response) -> LineageError:
     A body that is not a problem object, such as the HTML of a proxy, gives Refused with the status.
     """
     try:
-        problem = response.json()
-    except ValueError:
-        return unexpected_response(response)
-    if not isinstance(problem, dict) or "status" not in problem:
-        return unexpected_response(response)
+        problem = json_body(response, "status")
+    except Refused as refused:
+        return refused
     return error_from_problem(problem, request_id=response.headers.get("X-Request-ID", ""))
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
+import requests
 from msgspec import to_builtins
 
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.remote import problems
 from fll_hbase.client.remote.http_session import ACKNOWLEDGEMENT_MEMBERS, HttpSession
-from fll_hbase.client.remote.remote_answers import (
-    decode,
-    decode_body,
-)
 from fll_hbase.ingest.outcomes import RecordResult
-from fll_hbase.queries import query as queries
-from fll_hbase.queries.query import BodyT, Changeable, Posted, Query
+from fll_hbase.model.window import Window
+from fll_hbase.queries.query import Answer, BodyT, Changeable, Posted, Query
 from fll_hbase.queries.query_batch import PATH, QUERIES_MAX, BatchAnswer, BatchedAnswer
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import FieldError, LineageError, UnreadableDocument
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fll_hbase.queries.tags import TagBody
 
 ResultT = TypeVar("ResultT")
+Read: TypeAlias = Callable[[Mapping[str, Any]], ResultT]
+"""A function that returns the result in an answer."""
 
 BATCH_FORMAT = "lineage"
 """The name and route of the only format with another route, `/batch`, for many documents."""
@@ -74,10 +76,7 @@ class HttpClient(Connection):
         )
 
     def _send(
-        self,
-        documents: Sequence[LocatedDocument],
-        params: Mapping[str, str],
-        read: Callable[[Mapping[str, Any]], ResultT],
+        self, documents: Sequence[LocatedDocument], params: Mapping[str, str], read: Read[ResultT]
     ) -> list[ResultT | LineageError]:
         """Send documents; return `read(answer)` or the error for each, in order.
 
@@ -105,10 +104,7 @@ class HttpClient(Connection):
         return [results[index] for index in range(len(documents))]
 
     def _send_one(
-        self,
-        document: LocatedDocument,
-        params: Mapping[str, str],
-        read: Callable[[Mapping[str, Any]], ResultT],
+        self, document: LocatedDocument, params: Mapping[str, str], read: Read[ResultT]
     ) -> ResultT | LineageError:
         """Send a document to the route of its format; return its result, or the error that refuses it."""
         document_format = document.head.format
@@ -126,33 +122,28 @@ class HttpClient(Connection):
         except problems.DOCUMENT_FAULTS as error:
             return error
 
-    def read_answer(self, query: Query[BodyT]) -> queries.Answer[BodyT]:
+    def read_answer(self, query: Query[BodyT]) -> Answer[BodyT]:
         """Return the answer of the server to one GET, or POST for `Posted`. Raises LineageError."""
-        if isinstance(query, Posted):
-            body = to_builtins(query.request_body())
-            response = self._session.send_json("POST", *query.segments(), body=body, params=query.params())
-        else:
-            response = self._session.get(*query.segments(), params=query.params())
-        return decode(query, response)
+        method, body = ("POST", _json(query.request_body())) if isinstance(query, Posted) else ("GET", None)
+        response = self._session.request(method, *query.segments(), params=query.params(), body=body)
+        return _decode(query, response)
 
     def put(self, query: Changeable[BodyT], body: TagBody | PolicyBody) -> BodyT:
         """Send PUT to the path of a query; return what the server stored."""
-        response = self._session.send_json(
-            "PUT", *query.segments(), body=to_builtins(body), params=query.params()
-        )
-        return decode(query, response).body
+        response = self._session.request("PUT", *query.segments(), params=query.params(), body=_json(body))
+        return _decode(query, response).body
 
     def delete(self, query: Changeable[Any]) -> None:
         """Send DELETE to the path of a query."""
-        self._session.delete(*query.segments(), params=query.params())
+        self._session.request("DELETE", *query.segments(), params=query.params())
 
     def read_batch(self, queries: Sequence[Mapping[str, str]]) -> BatchAnswer:
         """Send POST /v3/questions with up to 100 queries per request, and join the answers."""
         answers: list[BatchedAnswer] = []
         bounds: set[str] = set()
         for begin in range(0, len(queries), QUERIES_MAX):
-            body = {"questions": list(queries[begin : begin + QUERIES_MAX])}
-            part = decode_body(self._session.send_json("POST", *PATH[1:].split("/"), body=body), BatchAnswer)
+            body = _json({"questions": list(queries[begin : begin + QUERIES_MAX])})
+            part = _decode_body(self._session.request("POST", *PATH[1:].split("/"), body=body), BatchAnswer)
             answers += part.answers
             bounds.update(part.truncated_by)
         limits = tuple(sorted(bounds))
@@ -160,6 +151,10 @@ class HttpClient(Connection):
 
     def close(self) -> None:
         self._session.close()
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(to_builtins(body)).encode()
 
 
 def _can_be_line(document: LocatedDocument) -> bool:
@@ -191,9 +186,7 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
     return UnreadableDocument([FieldError("namespace", "missing")])
 
 
-def _read_line(
-    answer: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ResultT]
-) -> ResultT | LineageError:
+def _read_line(answer: Mapping[str, Any], read: Read[ResultT]) -> ResultT | LineageError:
     """Return `read(answer)` for one line of a batch response, or the error that the line reports."""
     if answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
         return problems.error_from_problem(answer)
@@ -233,3 +226,62 @@ def _result(answer: Mapping[str, Any]) -> RecordResult:
         ),
         warnings=problems.field_errors(answer.get("warnings", ())),
     )
+
+
+def _decode(query: Query[BodyT], response: requests.Response) -> Answer[BodyT]:
+    """Return the answer of a response. Raises Refused if the body does not fit the query."""
+    body = _decode_body(response, query.body_type())
+    page = _next_page(response)
+    return Answer(
+        body,
+        window=_window(query, response),
+        retained_from_ms=_header_ms(response, "Retained-From"),
+        cursor=page.get("cursor", ""),
+        truncated_by=_truncated_by(body, response),
+        principal=unquote(response.headers.get("Principal", "")),
+    )
+
+
+def _decode_body(response: requests.Response, body_type: type[BodyT]) -> BodyT:
+    """Return the body of a response. Raises Refused if it does not have this type."""
+    try:
+        return typed_json.decode(response.content, body_type)
+    except msgspec.MsgspecError as error:
+        raise problems.unexpected_response(response) from error
+
+
+def _truncated_by(body: Any, response: requests.Response) -> tuple[str, ...]:
+    """Return the limits that cut an answer, from the headers if the body has no such member (decision 8).
+
+    An answer that is cut by no named limit has the limit "a bound of the server".
+    """
+    if hasattr(body, "truncated_by"):
+        limits, is_truncated = body.truncated_by, body.truncated
+    else:
+        header = response.headers.get("Truncated-By", "")
+        limits = tuple(header.split(", ")) if header else ()
+        is_truncated = response.headers.get("Truncated") == "true"
+    return (limits or ("a bound of the server",)) if is_truncated else ()
+
+
+def _window(query: Query[BodyT], response: requests.Response) -> Window | None:
+    """Return the window in the headers of a query's response, or None unless they have both ends."""
+    start_ms, stop_ms = (_header_ms(response, f"Window-{end}") for end in ("Start", "End"))
+    if start_ms is None or stop_ms is None:
+        return None
+    return Window(start_ms, stop_ms, failed=getattr(query, "failed", False))
+
+
+def _header_ms(response: requests.Response, name: str) -> int | None:
+    """Return a header in seconds with three decimals as milliseconds, or None if missing or malformed."""
+    header = response.headers.get(name, "")
+    seconds, _, decimals = header.partition(".")
+    # Parsed as digits: a float has too few for the milliseconds of late starts.
+    return int(seconds + decimals) if seconds.isdecimal() and len(decimals) == 3 else None
+
+
+def _next_page(response: requests.Response) -> dict[str, str]:
+    """Return the query parameters of the next page, none after the last."""
+    # Only the query of the link is used: behind a proxy, the server's path may differ from the client's.
+    link = response.links.get("next", {}).get("url", "")
+    return dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))

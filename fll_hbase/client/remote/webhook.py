@@ -38,12 +38,7 @@ class Webhook:
     """
 
     def __init__(
-        self,
-        url: str,
-        secret: str,
-        *,
-        retry: RetryPolicy = RETRY,
-        answer_seconds: float = ANSWER_SECONDS,
+        self, url: str, secret: str, *, retry: RetryPolicy = RETRY, answer_seconds: float = ANSWER_SECONDS
     ) -> None:
         self._url, self._key, self._retry = _checked_url(url), _key(secret), retry
         self._answer_seconds = answer_seconds

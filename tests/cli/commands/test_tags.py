@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.client import tag_connection
+from fll_hbase.client import connection
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.opening import open_client
 from fll_hbase.runtime.config import Settings
@@ -136,8 +136,12 @@ def copy(sampled: str, tmp_path: Path) -> Iterator[Connection]:
 
 def test_the_examples_of_docstrings(copy: Connection) -> None:
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    methods = tag_connection.TagConnection
-    examples = doctest.DocTestFinder().find(methods, module=tag_connection, globs={"client": copy})
+    finder = doctest.DocTestFinder()
+    examples = [
+        example
+        for name in ("put_tag", "remove_tag", "put_policy", "put_flow_policy", "remove_policy")
+        for example in finder.find(getattr(Connection, name), name, module=connection, globs={"client": copy})
+    ]
     ran = [runner.run(example) for example in examples if example.examples]
     assert len(ran) == 5
     assert runner.failures == 0

@@ -82,12 +82,12 @@ class TestOurs:
         monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
         for url in (server.url, server.url.replace("//", "//user:password@")):
             session = HttpSession(url, token=server.token)
-            assert session.get("v3", "namespaces", params={}).status_code == 200
+            assert session.request("GET", "v3", "namespaces").status_code == 200
 
     def test_it_is_not_sent_elsewhere(self, server: TokenServer) -> None:
         with serving(Reply()) as other, serving(Reply(302, b"", {"Location": other.url})) as first:
             with pytest.raises(Refused):
-                HttpSession(first.url, token=server.token).get("v3", params={})
+                HttpSession(first.url, token=server.token).request("GET", "v3")
             assert other.requests == []
 
     @pytest.mark.parametrize("token", ["a b", "a\nb", "a\r\nX-Other: 1", "é", "\x00", "a,b"])

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import click
-
-from fll_hbase.cli.groups import CommandGroup
+from fll_hbase.cli import groups
 
 
-@click.group(
-    cls=CommandGroup,
+@groups.group(
+    "fll capture run --server http://lineage:8080 --namespace shop job.py 2026-11-01",
+    "fll capture run --server http://lineage:8080 spark-submit --master spark://host:7077 job.py",
+    "fll capture check --server http://lineage:8080",
     name="capture",
-    modules={name: f"{__name__}.{name}" for name in ("check", "hook", "run", "send")},
-    epilog="""\b
-Examples:
-  fll capture run --server http://lineage:8080 --namespace shop job.py 2026-11-01
-  fll capture run --server http://lineage:8080 spark-submit --master spark://host:7077 job.py
-  fll capture check --server http://lineage:8080
-""",
+    modules={name: f"{__name__}.{name}" for name in ("check", "run", "send")} | {"hook": f"{__name__}.run"},
 )
 def capture() -> None:
     """Record the field lineage of PySpark jobs, without changing their code.

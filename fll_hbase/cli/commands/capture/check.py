@@ -14,6 +14,7 @@ import click
 
 from fll_hbase.capture.capture_settings import CaptureSettings, read_settings
 from fll_hbase.capture.plan_spool import open_plan_spool
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE
 from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS, SPOOL, query_read_seconds
 from fll_hbase.client.remote.http_session import HttpSession
@@ -25,20 +26,10 @@ from fll_hbase.runtime.escape import escape_control
 SPARK_SECONDS_MAX = 180.0
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll capture check --server http://lineage:8080 --namespace shop
-""",
-)
+@groups.command("fll capture check --server http://lineage:8080 --namespace shop")
 @click.option("--server", metavar="URL", help="URL of the server (default: FLL_CAPTURE_URL).")
 @click.option("--namespace", type=NAMESPACE, help="Namespace of the jobs (default: FLL_CAPTURE_NAMESPACE).")
-@click.option(
-    "--spool",
-    metavar="DIR",
-    type=SPOOL,
-    help="Directory of plans (default: FLL_CAPTURE_SPOOL).",
-)
+@click.option("--spool", metavar="DIR", type=SPOOL, help="Directory of plans (default: FLL_CAPTURE_SPOOL).")
 def check(*, server: str | None, namespace: str | None, spool: Path | None) -> None:
     """Check the settings, the spool, the server and its token, and Spark with a write that is recorded.
 

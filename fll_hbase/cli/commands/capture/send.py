@@ -13,6 +13,7 @@ from fll_hbase.capture.capture_settings import default_spool
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_delivery import PlanDelivery
 from fll_hbase.capture.plan_spool import open_plan_spool
+from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
 from fll_hbase.cli.options import RECORD_TIMEOUT_SECONDS
 from fll_hbase.client.remote.http_session import HttpSession
@@ -22,12 +23,7 @@ from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.escape import escape_control
 
 
-@click.command(
-    epilog="""\b
-Example:
-  fll capture send /var/spool/capture
-""",
-)
+@groups.command("fll capture send /var/spool/capture")
 @click.argument("directory", metavar="[SPOOL]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--server", metavar="URL", help="Send everything to this server (default: where each plan was to go)."

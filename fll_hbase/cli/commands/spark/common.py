@@ -1,25 +1,28 @@
-"""Shared parts of the Spark commands: options, the store, the session, the report at the end."""
+"""Shared parts of the Spark commands: options, the store, the session, the cause of an error."""
 
 from __future__ import annotations
 
 import functools
+import re
+import tempfile
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from subprocess import Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fll_hbase.cli.commands.spark.config_file import ConfigFile, apply_config
-from fll_hbase.cli.commands.spark.job_errors import find_cause, jvm_end, report_trace
 from fll_hbase.cli.error_output import print_err
-from fll_hbase.cli.options import Command
+from fll_hbase.cli.options import Command, Option, add_options
 from fll_hbase.cli.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.word_choice import STORE_HELP
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.runtime.escape import escape_control
 from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.runtime.threads import call_bounded
 from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit, parse_limit
@@ -30,6 +33,7 @@ from fll_hbase.store.rows import calendar_mark
 from fll_hbase.tables.factory import check_creatable, store_exists
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
     from pyspark.sql import SparkSession
 
 STORE_CHECK_MS, STORE_CHECK_SECONDS = 3_000, 10.0
@@ -43,6 +47,21 @@ _JOB_SETTINGS = {
     "spark.sql.session.timeZone": "jobs need UTC: days and times of their output must not depend on it",
 }
 """Spark settings that --conf cannot set."""
+
+
+TRACE_CHARACTERS_MAX = 2**20
+"""Maximum number of characters of a trace that are kept. The rest, where causes repeat, is left out."""
+
+END_SECONDS = 10.0
+"""How long a JVM that does not answer may take to end."""
+
+OUT_OF_MEMORY = 52
+"""Exit code of Spark after a thread ran out of memory."""
+
+_ENDED = "the JVM of Spark has ended"
+_JAVA_CAUSE = re.compile("(Caused by)?: ")
+_TRACEBACK = "Traceback (most recent call last):"
+_ERRORS_MODULE = "fll_hbase.runtime.errors."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +78,24 @@ def split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     """Return the values of an option by name, the last one of each name. Raises BadParameter without `=`."""
     for value in values:
         if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE.", ctx, param)
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE.")
     return dict(value.split("=", 1) for value in values)
 
 
 def _parse_conf(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
     """Return Spark settings by name. Raises BadParameter for names that are not Spark's or are reserved."""
     conf = split_pairs(ctx, param, values)
-    _check_conf(conf, ctx, param)
+    _check_conf(conf)
     return conf
 
 
-def _check_conf(conf: Mapping[str, str], ctx: click.Context, param: click.Parameter | None = None) -> None:
+def _check_conf(conf: Mapping[str, str]) -> None:
     """Raise BadParameter for names that are not Spark's, or that the job sets itself."""
     for name in conf:
         if not name.startswith("spark."):
-            raise click.BadParameter(f"{name!r} is not a setting of Spark, spark.NAME.", ctx, param)
+            raise click.BadParameter(f"{name!r} is not a setting of Spark, spark.NAME.")
         if name in _JOB_SETTINGS:
-            raise click.BadParameter(f"{name} cannot be set: {_JOB_SETTINGS[name]}.", ctx, param)
+            raise click.BadParameter(f"{name} cannot be set: {_JOB_SETTINGS[name]}.")
 
 
 class MemorySize(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -142,15 +161,12 @@ def job_options(command: Command) -> Command:
         verbose: bool,
         **others: Any,
     ) -> None:
-        _check_conf(config.spark_settings, click.get_current_context())
+        _check_conf(config.spark_settings)
         memory = {DRIVER_MEMORY: driver_memory} if driver_memory else {}
         launch = LaunchOptions(master, {**config.spark_settings, **conf, **memory}, summary, verbose)
         command(settings=job_settings(store, config.settings), launch=launch, **others)
 
-    decorated: Command = with_settings
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return add_options(with_settings, _OPTIONS)
 
 
 def reach_store(settings: Settings, *, create: bool, any_release: bool = False) -> None:
@@ -186,12 +202,23 @@ def _read(settings: Settings, create: bool, any_release: bool) -> None:
             calendar_mark.require(table)
 
 
-def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
+def reject_limit_option(text: str) -> Option:
+    """Return the option --max-rejects with this help, received as `rejects_max`."""
+    return click.option(
+        "--max-rejects",
+        "rejects_max",
+        metavar="NUMBER|SHARE%",
+        callback=_parse_reject_limit,
+        help=f"{text}, such as 100 or 5% (default: no limit).",
+    )
+
+
+def _parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
     """Return the limit in an option's value, NO_LIMIT for None, as click's callback. Raises BadParameter."""
     try:
         return NO_LIMIT if value is None else parse_limit(value)
     except ConfigurationError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        raise click.BadParameter(str(error)) from error
 
 
 @contextmanager
@@ -263,3 +290,82 @@ def _job_error(cause: str, where: str = "") -> click.ClickException:
     """Return a ClickException for a job that `cause` ended; `where`, if any, says where its trace is."""
     text = f"the job ended: {cause}; start it again when that is corrected"
     return click.ClickException(f"{text}; {where}" if where else text)
+
+
+def jvm_end(gateway: JavaGateway) -> str:
+    """Return a text that says that the JVM behind a gateway has ended or hangs, or "" if it answers.
+
+    The text gives the reason if the exit code shows it. This waits for the end of the JVM for at most
+    END_SECONDS.
+    """
+    from py4j.protocol import Py4JError
+
+    try:
+        gateway.jvm.System.nanoTime()
+    except (Py4JError, ConnectionError):
+        # Under spark-submit there is no child process: the JVM started this process, and reports its own end.
+        process: Popen[bytes] | None = getattr(gateway, "proc", None)
+    else:
+        return ""
+    try:
+        code = process.wait(END_SECONDS) if process else None
+    except TimeoutExpired:
+        return "the JVM of Spark does not answer"
+    if code == OUT_OF_MEMORY:
+        return f"{_ENDED}: out of memory; raise --driver-memory"
+    if code is not None and code < 0:
+        return f"{_ENDED}: killed by signal {-code}"
+    return _ENDED if code is None else f"{_ENDED} with exit code {code}"
+
+
+def find_cause(text: str) -> str:
+    """Return the cause of an error of Spark in one line, from its Java and Python traces.
+
+    The last error of this package is preferred, then the error that ended the Python worker, then the last
+    two causes of the Java trace, and finally the first line that is not blank.
+    """
+    lines = text.splitlines()
+    # An error of a worker arrives as text: its Python traceback, with class names, within a Java trace.
+    own_errors = [line for line in lines if line.startswith(_ERRORS_MODULE)]
+    if own_errors:
+        return own_errors[-1].removeprefix(_ERRORS_MODULE)
+    if python_errors := _python_errors(lines):
+        return python_errors[-1]
+    causes = [line.removeprefix("Caused by").removeprefix(": ") for line in lines if _JAVA_CAUSE.match(line)]
+    return ": ".join(causes[-2:]) or next((line.strip() for line in lines if line.strip()), "no reason given")
+
+
+def _python_errors(lines: list[str]) -> list[str]:
+    """Return the last line of each Python traceback: the class of the error, and its message."""
+    errors = []
+    in_traceback = False
+    for line in lines:
+        if line.strip() == _TRACEBACK:
+            in_traceback = True
+        # Frames of a traceback are indented, but the error after them is not.
+        elif in_traceback and line and not line[0].isspace():
+            errors.append(line)
+            in_traceback = False
+    return errors
+
+
+def report_trace(trace: str, *, verbose: bool) -> str:
+    """Write a trace to standard error if `verbose`, else to a new file; return a clause that says where.
+
+    The file is in the directory for temporary files, and only its owner can read it.
+    """
+    cut_trace = trace[:TRACE_CHARACTERS_MAX]
+    if not verbose:
+        try:
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", errors="backslashreplace", prefix="fll-", suffix=".log", delete=False
+            ) as file:
+                file.write(cut_trace)
+        # The disk may be full or read-only.
+        except OSError as error:
+            print_err(f"the trace cannot be written to a file ({error}):")
+        else:
+            return f"the trace is in {file.name}"
+    for line in cut_trace.splitlines():
+        click.echo(escape_control(line.expandtabs()), err=True)
+    return "the trace is above"

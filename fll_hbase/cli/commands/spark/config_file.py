@@ -47,9 +47,9 @@ def apply_config(ctx: click.Context, param: click.Parameter, file: BinaryIO | No
             raise ValueError(f"is longer than {FILE_BYTES_MAX} bytes")
         config = parse_config(tomllib.loads(text.decode()), _jobs(ctx), ctx.info_name or "")
     except RecursionError as error:
-        raise click.BadParameter(f"{file.name}: tables are nested too deeply.", ctx, param) from error
+        raise click.BadParameter(f"{file.name}: tables are nested too deeply.") from error
     except ValueError as error:
-        raise click.BadParameter(f"{file.name}: {error}.", ctx, param) from error
+        raise click.BadParameter(f"{file.name}: {error}.") from error
     ctx.default_map = dict(config.options)
     return config
 

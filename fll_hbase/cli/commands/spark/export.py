@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE, now_ms, resolve_option, zone_option
 from fll_hbase.cli.summary_file import print_summary
@@ -25,14 +26,11 @@ _DELTA_SETTINGS = {
 """Settings that Spark needs to write Delta tables."""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll spark export lineage --format parquet --start now-90d
-  fll spark export s3a://lake/lineage --format parquet --distinct --store hbase://gateway:9090/lineage
-  fll spark export events --format openlineage --namespace bank
-  fll spark export s3a://lake/lineage --since-last s3a://lake/lineage-state
-""",
+@groups.command(
+    "fll spark export lineage --format parquet --start now-90d",
+    "fll spark export s3a://lake/lineage --format parquet --distinct --store hbase://gateway:9090/lineage",
+    "fll spark export events --format openlineage --namespace bank",
+    "fll spark export s3a://lake/lineage --since-last s3a://lake/lineage-state",
 )
 @click.argument("out", metavar="OUT")
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fll_hbase.cli import groups
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.error_output import PARTIAL
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
@@ -17,13 +18,11 @@ from fll_hbase.spark.lines.reject_limit import RejectLimit
 FORMATS = ("text", "parquet", "csv")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  fll spark load 'history/*.ndjson.gz' --rejects rejected
-  fll spark load events.parquet --format parquet --rejects rejected
-  fll spark load 'history/*.parquet' --format parquet --rows databricks --namespace shop --rejects rejected
-""",
+@groups.command(
+    "fll spark load 'history/*.ndjson.gz' --rejects rejected",
+    "fll spark load events.parquet --format parquet --rejects rejected",
+    "fll spark load 'history/*.parquet' --format parquet --rows databricks --namespace shop"
+    " --rejects rejected",
 )
 @click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
 @click.option(
@@ -32,14 +31,8 @@ Examples:
     required=True,
     help="Directory for rejected lines: empty, or of an earlier load.",
 )
-@click.option(
-    "--max-rejects",
-    "rejects_max",
-    metavar="NUMBER|SHARE%",
-    callback=common.parse_reject_limit,
-    help="End the job when more lines are rejected, such as 100 or 5% (default: no limit).",
-)
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@common.reject_limit_option("End the job when more lines are rejected")
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help=NAMESPACE_HELP)
 @click.option(
     "--format",
     "input_format",
@@ -52,7 +45,6 @@ Examples:
     "--rows",
     "row_format",
     type=click.Choice([document_format.name for document_format in ROW_FORMATS]),
-    default=None,
     help="INPUT has rows of the query history of this warehouse.",
 )
 @click.option(

@@ -162,7 +162,7 @@ def test_what_is_wrong_with_a_file_is_reported(config: str | bytes, message: str
     ],
 )
 def test_jobs_that_are_not_imported_yet_are_known(config: str, message: str) -> None:
-    modules = {name: f"{spark.__name__}.{name}" for name in ("load", "retention")}
+    modules = {"load": f"{spark.__name__}.load", "retention": f"{spark.__name__}.maintenance"}
     Path("jobs.toml").write_text(config, encoding="utf-8")
     group = CommandGroup(name="spark", modules=modules)
     result = CliRunner().invoke(group, ["load", "x", "--rejects", "r", "--config", "jobs.toml"])

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from fll_hbase.recorder import FieldOperation, LineageRecorder, NotRecorded, Source
-from fll_hbase.recorder.operation_order import order_operations
+from fll_hbase.recorder.payloads import order_operations
 from fll_hbase.runtime.errors import UnreadableDocument
 from tests.support import seed_run as seed
 
