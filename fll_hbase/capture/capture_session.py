@@ -19,8 +19,7 @@ from weakref import WeakSet
 
 from fll_hbase.capture.capture_settings import CaptureSettings, read_settings
 from fll_hbase.capture.compiler import CaptureUnavailable, start_listener
-from fll_hbase.capture.plan_spool import PlanHead, PlanSpool, open_plan_spool
-from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
@@ -159,7 +158,7 @@ def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
         plan_file.remove()
         client.close()
         raise
-    return CaptureWorker(spool, plan_file, listener, client, make_resolver)
+    return CaptureWorker(spool, plan_file, listener, client)
 
 
 def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
@@ -178,11 +177,6 @@ def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
     if client is None or spool is None:
         raise ConfigurationError("; ".join(faults))
     return client, spool
-
-
-def make_resolver(head: PlanHead) -> Resolver:
-    """Return a new resolver with the namespace and the literals setting from the head of a plan file."""
-    return Resolver(ResolverSettings(namespace=head.namespace, literals=head.literals))
 
 
 def _running() -> list[_Capture]:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fll_hbase.capture.resolver import dump
 from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
@@ -53,19 +53,14 @@ _UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ResolverSettings:
-    """Settings of a resolver: the namespace of jobs, and whether descriptions contain constants."""
-
-    namespace: str
-    literals: bool = False
-
-
 class Resolver:
-    """Turns lines into events, in order, and keeps what later lines of the application refer to."""
+    """Turns lines into events, in order, and keeps what later lines of the application refer to.
 
-    def __init__(self, settings: ResolverSettings) -> None:
-        self._settings = settings
+    Jobs of the events are in `namespace`.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
         self._application = Application("unknown", "unknown", 0)
         self._groups: OrderedDict[int, list[Line]] = OrderedDict()
         self._plans: OrderedDict[bytes, ResolvedPlan] = OrderedDict()
@@ -127,7 +122,7 @@ class Resolver:
                 events.extend((event, is_create or is_parent) for event, is_create in self._line_events(line))
             except Exception as error:  # noqa: BLE001 (one execution must not stop the others)
                 _log.warning("capture: lineage of an execution is not recorded: %s", error)
-        return [to_json(event, self._settings.namespace) for event in _without_duplicates(events)]
+        return [to_json(event, self._namespace) for event in _without_duplicates(events)]
 
     def _line_events(self, line: Line) -> Iterator[tuple[WriteEvent, bool]]:
         """Yield the event of each write of a line, and whether the write creates its table."""
