@@ -120,6 +120,10 @@ class Plan(msgspec.Struct, frozen=True):
     expressions: list[Expression]
     nodes: list[Node]
 
+    def names(self, rows: Rows) -> list[str]:
+        """Return the names of the expressions in the rows, with "" for an expression without a name."""
+        return [self.expressions[row].name or "" for row in rows]
+
 
 class Execution(msgspec.Struct, frozen=True):
     """The times (epoch ms) and relations of an execution."""

@@ -105,14 +105,11 @@ def _ordered_elements(expression: Expression, operands: Operands) -> ColumnLinea
 
 
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NAMED_STRUCT: its fields have the names in the details and the operands as values."""
+    """Resolve NAMED_STRUCT, and ARRAYS_ZIP, whose structs have an element of each array.
+
+    The fields have the names in the details, and the operands as values.
+    """
     return build_struct(expression.details.get("names", []), operands)
-
-
-def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAYS_ZIP: structs with an element of each array. Earlier releases dump no names."""
-    names = expression.details.get("names")
-    return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
 
 
 def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
@@ -141,7 +138,7 @@ RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "ArrayDistinct": _distinct_elements,
     "ArrayMax": _ordered_elements,
     "ArrayMin": _ordered_elements,
-    "ArraysZip": _zip,
+    "ArraysZip": _struct,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
     "CollectSet": _distinct_elements,

@@ -99,10 +99,8 @@ def _read(value: ColumnLineage) -> list[ColumnLineage]:
 
 
 def _create_map(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve MAP: keys and values alternate. Earlier releases do not number constants in dumps."""
-    keys, values = operands[::2], operands[1::2]
-    constants = expression.details.get("keys", [])
-    return build_map(keys, values, constants if len(constants) == len(keys) == len(values) else ())
+    """Resolve MAP: keys and values alternate."""
+    return build_map(operands[::2], operands[1::2], expression.details.get("keys", ()))
 
 
 def _map_from_arrays(_: Expression, operands: Operands) -> ColumnLineage:
@@ -141,7 +139,7 @@ def _element_at(expression: Expression, operands: Operands) -> ColumnLineage:
     if "key" in expression.details:
         return _get_map_value(expression, operands)
     if is_built_map(operands[0]):
-        # An array of maps, or a map in a dump of an earlier release.
+        # An array of maps.
         return merge(operands, least=Direct.TRANSFORMATION)
     return same_elements(expression.kind, operands)
 

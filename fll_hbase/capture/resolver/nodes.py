@@ -297,8 +297,7 @@ def _generated(expressions: ExpressionResolver, generator: int, count: int) -> l
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
     if expressions.operands(generator, kind="Inline"):
-        # Earlier releases dump no names.
-        names = expressions.expression(generator).details.get("names") or list(value.parts or ())
+        names = expressions.expression(generator).details.get("names", [])
         if len(names) == count:
             return [struct_field(value, name) for name in names]
     plain = ColumnLineage(value.direct, value.indirect)

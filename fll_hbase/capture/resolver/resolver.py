@@ -13,7 +13,7 @@ from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
 from fll_hbase.capture.resolver.dump import Application, Execution, Line
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
 from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, Direct, NamedColumn, NamedIndirect
-from fll_hbase.capture.resolver.plans import ResolvedPlan, resolve
+from fll_hbase.capture.resolver.plans import ResolvedPlan, Write, resolve
 from fll_hbase.capture.resolver.remembered import LineageNames, RddMemory, TableMemory
 from fll_hbase.capture.resolver.table_changes import (
     DROP,
@@ -23,7 +23,6 @@ from fll_hbase.capture.resolver.table_changes import (
     listed_columns,
     row_of_change,
 )
-from fll_hbase.capture.resolver.writes import Write
 from fll_hbase.runtime.json_types import Json
 
 _log = logging.getLogger(__name__)
