@@ -24,7 +24,6 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.exports.table_frames import persist
 from fll_hbase.spark.hashes import cell_hashes, range_scan
-from fll_hbase.spark.hashes.hash_filter import build_filter
 from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE
 from fll_hbase.store.maintenance.audit.check_report import EXAMPLES, AuditReport
 from fll_hbase.store.maintenance.audit.check_seals import wrong_seals
@@ -128,7 +127,7 @@ def _explain(
     """Scan again; return one finding for each mismatch that is confirmed, preferring repairable ones."""
     if not count:
         return spark.createDataFrame([], _HASHED_FINDING).drop("hash", "mismatch")
-    read = partial(_recheck, suspected=build_filter(mismatches, count=count))
+    read = partial(_recheck, suspected=cell_hashes.build_filter(mismatches, count=count))
     rechecked = range_scan.scan_ranges(spark, settings, [WHOLE_TABLE], read=read, schema=_HASHED_FINDING)
     exact = persist(rechecked.join(mismatches, ["hash", "mismatch"], "left_semi"), temporary)
     # The empty repair sorts first, so the greatest struct has a repair if one of them has.

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
+from threading import Event
 from typing import Any
 
 from pyspark import StorageLevel
@@ -19,9 +20,7 @@ from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 from fll_hbase.spark.lines import dead_letters, line_frames
 from fll_hbase.spark.lines.rejects import is_subdirectory, rejected_lines
 from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
-from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
-from fll_hbase.spark.streams.kafka_lag import parse_lag
-from fll_hbase.spark.streams.shutdown import StopFlag
+from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport, parse_lag
 from fll_hbase.spark.streams.stream_identity import StreamIdentity, claim_checkpoint
 from fll_hbase.spark.streams.stream_rejects import BatchRejects, Rejection
 from fll_hbase.spark.streams.stream_sources import StreamSource
@@ -66,7 +65,7 @@ def stream(
     paths: StreamPaths,
     trigger: Trigger,
     report: Callable[[BatchReport], None],
-    stop: StopFlag,
+    stop: Event,
     rejection: Rejection = NO_REJECTION,
 ) -> StreamReport:
     """Record batches until `stop` is set, or with `trigger.once` until the source is exhausted.
@@ -124,13 +123,13 @@ def claim_paths(
 
 
 def _wait(
-    query: StreamingQuery, batches: _BatchRecorder, report: Callable[[BatchReport], None], stop: StopFlag
+    query: StreamingQuery, batches: _BatchRecorder, report: Callable[[BatchReport], None], stop: Event
 ) -> None:
     """Report batches until the query ends, and stop it between two batches when the flag is set."""
     while query.isActive:
         _report(query, batches.finished, report)
         # stop() would interrupt the tasks of a running batch. _Stopped ends a batch that begins just now.
-        if stop.is_set and not query.status["isTriggerActive"]:
+        if stop.is_set() and not query.status["isTriggerActive"]:
             query.stop()
         time.sleep(POLL_SECONDS)
     _report(query, batches.finished, report)
@@ -184,7 +183,7 @@ class _BatchRecorder:
         target: Target,
         rejects: BatchRejects,
         rejection: Rejection,
-        stop: StopFlag,
+        stop: Event,
     ) -> None:
         self._source = source
         self._target = target
@@ -208,7 +207,7 @@ class _BatchRecorder:
     def _record(self, batch: DataFrame, number: int) -> None:
         """Record a micro-batch and its rejects, and keep its report; raise _Stopped once stopped."""
         context = batch.sparkSession.sparkContext
-        if self._stop.is_set:
+        if self._stop.is_set():
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
             context.setLogLevel("OFF")
             raise _Stopped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
 from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.lines.reject_limit import RejectLimit
-from fll_hbase.spark.streams.shutdown import StopFlag, stop_on_signals
+from fll_hbase.spark.session import stop_on_signals
 from fll_hbase.spark.streams.stream_options import DeadLetterTopic, SourceOptions
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def stream(
     line, and all of them at the end: as text on a terminal, else as JSON. The exit code is 0 if all lines
     were recorded, 3 if some were rejected, 1 if the stream failed or a batch had more than allowed.
     """
-    stop = StopFlag()
+    stop = Event()
     session = common.spark_job("stream", settings, launch, create=True, defaults=_SETTINGS | libraries)
     # In this order, because a SparkContext installs its own handler of SIGINT, which cancels all jobs.
     with session as spark, stop_on_signals(stop):
