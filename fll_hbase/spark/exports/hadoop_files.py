@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from fll_hbase.runtime.errors import LineageError
@@ -36,12 +37,14 @@ class HadoopDirectory:
         """Open the file system of `root`, which need not exist. Local checksum files are visible as files."""
         java: Any = spark._jvm
         self._java = java
+        self._gateway: Any = spark.sparkContext._gateway
+        self._configuration = spark._jsc.hadoopConfiguration()
         self._root = java.org.apache.hadoop.fs.Path(root)
-        self._files = self._root.getFileSystem(spark._jsc.hadoopConfiguration())
+        self._files = self._root.getFileSystem(self._configuration)
         if str(self._files.getUri().getScheme()) == "file":
             # The default file system hides `.x.crc`, the checksum of x, which may be a user's own file.
             self._files = java.org.apache.hadoop.fs.RawLocalFileSystem()
-            self._files.initialize(java.java.net.URI("file:///"), spark._jsc.hadoopConfiguration())
+            self._files.initialize(java.java.net.URI("file:///"), self._configuration)
         # Not as a URI, which would escape spaces, because Spark takes paths as they are.
         self.url = str(self._files.makeQualified(self._root).toString())
 
@@ -99,6 +102,29 @@ class HadoopDirectory:
         # The file system returns False, and raises nothing, if another job created the file meanwhile.
         if not self._files.rename(self._path(temporary), self._path(path)) and not self.exists(path):
             raise LineageError(f"{temporary} cannot be moved to {path} in {self.url}; run the job again")
+
+    def create_file(self, name: str, text: str) -> bool:
+        """Create a file, which appears only when complete; return False if it exists. One writer creates it."""
+        files = self._java.org.apache.hadoop.fs
+        file_system = self._root.getFileSystem(self._configuration)
+        temporary, target = (
+            file_system.makeQualified(self._path(path)) for path in (f"{TEMPORARY}{uuid4().hex}", name)
+        )
+        stream = file_system.create(temporary, False)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        # FileSystem.rename would replace a local file.
+        context = files.FileContext.getFileContext(file_system.getUri(), self._configuration)
+        try:
+            context.rename(temporary, target, self._gateway.new_array(files.Options.Rename, 0))
+        except Py4JJavaError as error:
+            file_system.delete(temporary, False)
+            if "FileAlreadyExistsException" in str(error.java_exception.toString()):
+                return False
+            raise
+        return True
 
     def move(self, source: str, target: str) -> None:
         """Move a file or directory, into an existing directory if an earlier move was interrupted.

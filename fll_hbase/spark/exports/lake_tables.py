@@ -14,11 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.changes import StagedTables, sort_rows
 from fll_hbase.spark.exports.export_files import DAY
 from fll_hbase.spark.exports.export_log import Batch
-from fll_hbase.spark.exports.export_stage import StagedTables, sort_rows
 from fll_hbase.spark.exports.hadoop_files import TEMPORARY, HadoopDirectory
-from fll_hbase.spark.exports.new_file import create_file
 
 BATCH = "batch"
 LOG = "fll.log"
@@ -134,7 +133,7 @@ def claim_directory(spark: SparkSession, out: str, log: str) -> None:
         names = sorted(name for name in directory.names() if TEMPORARY not in name)
         if names:
             raise ConfigurationError(f"{out!r} contains {names[0]!r}; use an empty directory")
-        create_file(spark, out, _MARKER, log)
+        directory.create_file(_MARKER, log)
     if directory.read(_MARKER).decode() != log:
         raise ConfigurationError(f"{out!r} belongs to another --since-last directory; use another one")
 

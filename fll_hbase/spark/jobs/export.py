@@ -31,7 +31,7 @@ from fll_hbase.spark.exports.export_files import (
     write_files,
     write_settings,
 )
-from fll_hbase.spark.exports.new_file import create_file
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 from fll_hbase.spark.exports.output_directory import EXPORT, Owner
 from fll_hbase.spark.exports.table_frames import table_frame
 from fll_hbase.spark.hashes import range_scan
@@ -91,7 +91,8 @@ def export(
         rows = dict(_write_tables(spark, spec, new, form))
         manifest = _manifest(spec, form, started_ms, rows)
         files = {name: count_files(spark, f"{new}/{name}") for name in rows}
-        create_file(spark, new, MANIFEST, json.dumps({**manifest, "files": files}, indent=1))
+        members = {**manifest, "files": files}
+        HadoopDirectory(spark, new).create_file(MANIFEST, json.dumps(members, indent=1))
     return ExportReport(out, form, rows, time.monotonic() - started)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.exports import changes
+from fll_hbase.spark.exports.changes import SeenRows, StagedTables
 from fll_hbase.spark.exports.edge_frames import run_edges
 from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
@@ -29,7 +30,6 @@ from fll_hbase.spark.exports.export_files import (
     write_settings,
 )
 from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
-from fll_hbase.spark.exports.export_stage import SeenRows, StagedTables
 from fll_hbase.spark.exports.lake_tables import LakeFormat, LakeTables, open_lake
 from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.lines.rejects import is_subdirectory
@@ -153,7 +153,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
     seen.write_next(
         stage.read(RUNS), stage.read(CATALOGUE), f"{spec.log}/{batch.seen}", until_ms=batch.until_ms
     )
-    return batch.with_counts(rows, {table: stage.count_files(table) for table in rows})
+    return replace(batch, rows=rows, files={table: stage.count_files(table) for table in rows})
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:

@@ -25,7 +25,6 @@ from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.exports.table_frames import persist
 from fll_hbase.spark.hashes import cell_hashes, range_scan
-from fll_hbase.spark.jobs.retention_datasets import read_aliases, read_datasets, unreferenced_datasets
 from fll_hbase.spark.jobs.retention_hashes import (
     ANY_AGE_MS,
     CUT,
@@ -39,11 +38,11 @@ from fll_hbase.spark.jobs.retention_hashes import (
     key_ranges,
     old_cells,
 )
-from fll_hbase.spark.lines.arrow_batches import to_batch
+from fll_hbase.spark.lines.arrow_batches import to_batch, to_batches
 from fll_hbase.spark.worker_store import worker_table
 from fll_hbase.store.copying.progress import check_not_copying
 from fll_hbase.store.factory import open_store_table
-from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.maintenance.old_days import CALENDAR_ROWS, seal_old_days
@@ -61,6 +60,12 @@ from fll_hbase.tables import CellKey, Table
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
 """Signed hash, row key, column and size of a cell of HINTS. Contents and event bodies are whole rows, with an
 empty column."""
+
+_CONTENT_DATASETS = "hash bigint, dataset binary"
+"""The hash of a content row, and the catalogue row of a dataset in it."""
+
+_ALIAS_CELLS = "row binary, column binary, dataset binary"
+"""Row and column of a cell of an alias row, and the catalogue row of the alias that it names."""
 
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
@@ -181,7 +186,7 @@ def _collect_garbage(
         counts, size_bytes = _count(cells)
         datasets = None
         if layout.CONTENTS in prefixes:
-            datasets = unreferenced_datasets(spark, collection.settings, garbage, persisted)
+            datasets = _unreferenced_datasets(spark, collection.settings, garbage, persisted)
         # Counting computes and persists the datasets before anything is deleted.
         count = datasets.count() if datasets is not None else 0
         if not collection.dry_run:
@@ -203,7 +208,7 @@ def _count_waiting(
             counts[WAITING[flag]] += count
     if counts[KINDS[layout.CONTENTS]]:
         with ExitStack() as persisted:
-            datasets = unreferenced_datasets(spark, settings, garbage, persisted)
+            datasets = _unreferenced_datasets(spark, settings, garbage, persisted)
             counts[DATASETS] = datasets.count() - datasets_due
     return counts
 
@@ -245,7 +250,7 @@ def _read_old_cells(
 
 def _read_dataset_rows(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes, bytes, int]]:
     """Yield the catalogue row of each dataset of contents as GARBAGE, once for each content."""
-    for _, row in read_datasets(table, start, stop):
+    for _, row in _read_datasets(table, start, stop):
         yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
 
 
@@ -271,7 +276,7 @@ def _delete(collection: Collection, cells: DataFrame, datasets: DataFrame | None
     _run(keys.where(prefix.isin(*HINTS)), _delete_cells, collection)
     if datasets is not None:
         # An alias is in the rows of both names. If one of the two datasets stays, both cells stay.
-        aliases = read_aliases(datasets, collection.settings).join(datasets, "dataset", "left_semi")
+        aliases = _read_aliases(datasets, collection.settings).join(datasets, "dataset", "left_semi")
         _run(aliases, _delete_cells, collection)
         _run(datasets, _delete_datasets, collection)
     _run(keys.where(prefix.isin(*ROW_KINDS)), _delete_rows, collection)
@@ -321,3 +326,44 @@ def _sum(removed: DataFrame) -> Removed:
     """Return the sums of a frame of REMOVED, or 0 without rows. Computes the frame, which may delete."""
     row = removed.agg(f.sum("rows"), f.sum("cells"), f.sum("bytes")).collect()[0]
     return Removed(*(int(number or 0) for number in row))
+
+
+def _unreferenced_datasets(
+    spark: SparkSession, settings: Settings, garbage: DataFrame, persisted: ExitStack
+) -> DataFrame:
+    """Return the catalogue rows, in the column `dataset`, that only contents in the garbage need.
+
+    These datasets, and their aliases, are named by no other content.
+    """
+    # Any content may reference a dataset, so live contents are read too.
+    contents = persist(
+        range_scan.scan_ranges(
+            spark, settings, key_ranges([layout.CONTENTS]), read=_read_datasets, schema=_CONTENT_DATASETS
+        ),
+        persisted,
+    )
+    live = contents.join(garbage, "hash", "left_anti").select("dataset").distinct()
+    in_garbage = contents.join(garbage, "hash", "left_semi").select("dataset").distinct()
+    datasets = in_garbage.join(live, "dataset", "left_anti")
+    aliases = _read_aliases(datasets, settings).select("dataset").join(live, "dataset", "left_anti")
+    return persist(datasets.union(aliases).distinct(), persisted)
+
+
+def _read_aliases(datasets: DataFrame, settings: Settings) -> DataFrame:
+    """Return a lazy frame of the cells of alias rows of the datasets in the column `dataset`."""
+    return datasets.mapInArrow(partial(_alias_batches, settings=settings), _ALIAS_CELLS)
+
+
+def _read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the signed hash of each content row with the catalogue key of each dataset it names."""
+    for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
+        for dataset in liveness.catalogue_keys(row, cells):
+            yield cell_hashes.to_signed(cell_hash(row)), dataset
+
+
+def _alias_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Yield, on a worker, the alias cells of the datasets in the column `dataset` as _ALIAS_CELLS."""
+    table = worker_table(settings)
+    for batch in batches:
+        cells = garbage_collection.alias_cells(table, batch.column("dataset").to_pylist())
+        yield from to_batches(((*cell, alias) for cell, alias in cells), _ALIAS_CELLS)

@@ -17,12 +17,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
-from fll_hbase.spark.lines import dead_letters, line_frames
+from fll_hbase.spark.lines import line_frames
 from fll_hbase.spark.lines.rejects import is_subdirectory, rejected_lines
 from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport, parse_lag
 from fll_hbase.spark.streams.stream_identity import StreamIdentity, claim_checkpoint
-from fll_hbase.spark.streams.stream_rejects import BatchRejects, Rejection
+from fll_hbase.spark.streams.stream_rejects import BatchRejects, Rejection, check_topic, send_dead_letters
 from fll_hbase.spark.streams.stream_sources import StreamSource
 from fll_hbase.store.factory import open_store
 from fll_hbase.tables import canonical_url
@@ -81,7 +81,7 @@ def stream(
     open_store(target.settings).close()
     lines = source.load(spark)
     if rejection.dead_letter:
-        dead_letters.check_topic(spark, rejection.dead_letter)
+        check_topic(spark, rejection.dead_letter)
     batches = _BatchRecorder(source, target, rejects, rejection, stop)
     writer = lines.writeStream.foreachBatch(batches).option("checkpointLocation", paths.checkpoint)
     query = writer.trigger(**trigger.options()).start()
@@ -245,4 +245,4 @@ class _BatchRecorder:
         # Check before sending, because a batch beyond the limit is run again at each start.
         self._rejection.check(located, counts)
         if self._rejection.dead_letter:
-            dead_letters.send(located, self._rejection.dead_letter)
+            send_dead_letters(located, self._rejection.dead_letter)
