@@ -104,7 +104,7 @@ class HadoopDirectory:
             raise LineageError(f"{temporary} cannot be moved to {path} in {self.url}; run the job again")
 
     def create_file(self, name: str, text: str) -> bool:
-        """Create a file, which appears only when complete; return False if it exists. One writer creates it."""
+        """Create a file, which appears only when complete; False if it exists, as for all writers but one."""
         files = self._java.org.apache.hadoop.fs
         file_system = self._root.getFileSystem(self._configuration)
         temporary, target = (
