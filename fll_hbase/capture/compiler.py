@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 
 class CaptureUnavailable(LineageError):
-    """Capture cannot run in this Spark; `reason` names its version or what else is missing."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+    """Capture cannot run in this Spark; the text names its version or what else is missing."""
 
 
 _PACKAGE = "fll.capture"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
 from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
-from fll_hbase.capture.resolver.map_rules import build_map, map_keys, map_values
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     NO_LINEAGE,
@@ -22,7 +21,10 @@ from fll_hbase.capture.resolver.plan_lineage import (
     merge,
 )
 from fll_hbase.capture.resolver.struct_fields import (
+    build_map,
     compared_elements,
+    map_keys,
+    map_values,
     update_struct,
     with_elements,
 )

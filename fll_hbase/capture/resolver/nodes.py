@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.map_rules import map_keys, map_values
 from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
 from fll_hbase.capture.resolver.plan_lineage import (
     FILTER,
@@ -26,12 +26,15 @@ from fll_hbase.capture.resolver.plan_lineage import (
     merge,
     source_column,
 )
-from fll_hbase.capture.resolver.struct_fields import is_built_map, struct_field
+from fll_hbase.capture.resolver.struct_fields import is_built_map, map_keys, map_values, struct_field
 
 LOOPS_MAX = 50
 """Maximum passes over a recursive query. Its lineage grows with each pass, and is complete after a few."""
 
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
+
+
+_Rule: TypeAlias = Callable[[Node, list[Relation], ExpressionResolver], Relation]
 
 
 def resolve_plan(plan: Plan) -> list[Relation]:
@@ -210,16 +213,14 @@ def _assign(node: Node, children: list[Relation], expressions: ExpressionResolve
     return Relation(expressions.assigned(node.rows("projectList")), _all_rows(children))
 
 
-def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a filter: its condition influences all rows."""
-    conditions = expressions.resolve_all(node.rows("condition"))
-    return Relation(children[0].columns, children[0].rows | influences(conditions, FILTER))
+def _influenced(member: str, kind: str) -> _Rule:
+    """Return the rule of nodes that only filter or order: the expressions of a member influence all rows."""
 
+    def resolve(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+        keys = expressions.resolve_all(node.rows(member))
+        return Relation(children[0].columns, children[0].rows | influences(keys, kind))
 
-def _sort(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve an ORDER BY: its keys influence all rows."""
-    keys = expressions.resolve_all(node.rows("order"))
-    return Relation(children[0].columns, children[0].rows | influences(keys, SORT))
+    return resolve
 
 
 def _aggregate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -233,12 +234,6 @@ def _distinct(_: Node, children: list[Relation], __: ExpressionResolver) -> Rela
     """Resolve a DISTINCT: all columns influence all rows, as keys of a GROUP BY do."""
     columns = children[0].columns
     return Relation(columns, children[0].rows | influences(columns.values(), GROUP_BY), children[0].order)
-
-
-def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a dropDuplicates: its keys influence all rows, like GROUP BY keys."""
-    keys = expressions.resolve_all(node.rows("keys"))
-    return Relation(children[0].columns, children[0].rows | influences(keys, GROUP_BY))
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -334,24 +329,22 @@ def _set_operation(node: Node, children: list[Relation], expressions: Expression
     return Relation(columns, rows if node.members.get("all") else rows | influences(left, GROUP_BY))
 
 
-_Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
-
 _RULES: dict[str, _Rule] = {
     "Aggregate": _aggregate,
     "AsOfJoin": _join,
     "AttachDistributedSequence": _sequence,
-    "Deduplicate": _deduplicate,
-    "DeduplicateWithinWatermark": _deduplicate,
+    "Deduplicate": _influenced("keys", GROUP_BY),
+    "DeduplicateWithinWatermark": _influenced("keys", GROUP_BY),
     "Distinct": _distinct,
     "Except": _set_operation,
     "Expand": _expand,
-    "Filter": _filter,
+    "Filter": _influenced("condition", FILTER),
     "Generate": _generate,
     "Intersect": _set_operation,
     "Join": _join,
     "LateralJoin": _lateral_join,
     "Project": _project,
-    "Sort": _sort,
+    "Sort": _influenced("order", SORT),
     "Union": _union,
     "UnionLoop": _union,
     "Window": _window,

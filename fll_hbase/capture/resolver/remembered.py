@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from cachetools import LRUCache
+
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.plan_lineage import (
     NO_ROWS,
@@ -83,7 +85,7 @@ class TableMemory:
     """Locations of tables by their catalogue and name, for commands that delete them from the catalogue."""
 
     def __init__(self) -> None:
-        self._paths: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
+        self._paths: LRUCache[tuple[str, str], list[str]] = LRUCache(TABLES_MAX)
 
     def located(self, row: Json) -> Json:
         """Return a row with the last known paths of its table, or remember the row's own."""
@@ -92,9 +94,6 @@ class TableMemory:
             return row
         if row.get("paths"):
             self._paths[key] = row["paths"]
-            self._paths.move_to_end(key)
-            if len(self._paths) > TABLES_MAX:
-                self._paths.popitem(last=False)
         return {**row, "paths": self._paths[key]} if key in self._paths else row
 
 

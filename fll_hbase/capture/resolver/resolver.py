@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from cachetools import LRUCache
+
 from fll_hbase.capture.resolver import dump
 from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
 from fll_hbase.capture.resolver.dump import Application, Execution, Line
@@ -62,11 +64,11 @@ class Resolver:
         self._namespace = namespace
         self._application = Application("unknown", "unknown", 0)
         self._groups: OrderedDict[int, list[Line]] = OrderedDict()
-        self._plans: OrderedDict[bytes, ResolvedPlan] = OrderedDict()
+        self._plans: LRUCache[bytes, ResolvedPlan] = LRUCache(PLANS_MAX)
         self._memory = RddMemory()
         self._tables = TableMemory()
         self._reported: set[str] = set()
-        self._streamed: OrderedDict[DatasetName, None] = OrderedDict()
+        self._streamed: LRUCache[DatasetName, None] = LRUCache(STREAMS_MAX)
 
     def events(self, line: bytes) -> list[Json]:
         """Return the events that a line completes; log an invalid line as a warning and return no events."""
@@ -152,8 +154,6 @@ class Resolver:
         if not plan.sources:
             return output in self._streamed
         self._streamed[output] = None
-        if len(self._streamed) > STREAMS_MAX:
-            self._streamed.popitem(last=False)
         return False
 
     def _warn_of_target(self, row: Json, names: Sequence[DatasetName]) -> None:
@@ -187,10 +187,6 @@ class Resolver:
             plan = resolve(body)
             if len(body) <= PLAN_BYTES_MAX:
                 self._plans[digest] = plan
-        if digest in self._plans:
-            self._plans.move_to_end(digest)
-        if len(self._plans) > PLANS_MAX:
-            self._plans.popitem(last=False)
         return plan
 
     def _remember(self, rows: Sequence[Json], plan: ResolvedPlan, lineage: LineageNames) -> None:
