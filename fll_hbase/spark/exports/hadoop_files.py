@@ -176,6 +176,23 @@ class HadoopDirectory:
         return self._java.org.apache.hadoop.fs.Path(self._root, f"./{path}") if path else self._root
 
 
+def ancestors(spark: SparkSession, path: str) -> Iterator[Any]:
+    """Yield Hadoop's qualified path of a directory, which need not exist, then of each directory above it."""
+    java: Any = spark._jvm
+    hadoop_path = java.org.apache.hadoop.fs.Path(path)
+    files = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    directory = files.makeQualified(hadoop_path)
+    while directory is not None:
+        yield directory
+        directory = directory.getParent()
+
+
+def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
+    """Return whether a directory is `parent` or below it. Neither has to exist."""
+    other = next(ancestors(spark, parent))
+    return any(directory.equals(other) for directory in ancestors(spark, path))
+
+
 def _join(path: str, name: str) -> str:
     """Return the path of a name in a directory; "" is the root."""
     return f"{path}/{name}" if path else name

@@ -30,9 +30,9 @@ from fll_hbase.spark.exports.export_files import (
     write_settings,
 )
 from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
+from fll_hbase.spark.exports.hadoop_files import is_subdirectory
 from fll_hbase.spark.exports.lake_tables import LakeFormat, LakeTables, open_lake
 from fll_hbase.spark.hashes import range_scan
-from fll_hbase.spark.lines.rejects import is_subdirectory
 
 
 @dataclass(frozen=True, slots=True)

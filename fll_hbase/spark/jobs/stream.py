@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory, is_subdirectory
 from fll_hbase.spark.lines import line_frames
-from fll_hbase.spark.lines.rejects import is_subdirectory, rejected_lines
+from fll_hbase.spark.lines.rejects import rejected_lines
 from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport, parse_lag
 from fll_hbase.spark.streams.stream_identity import StreamIdentity, claim_checkpoint

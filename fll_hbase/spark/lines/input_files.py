@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+
+from fll_hbase.spark.exports.hadoop_files import ancestors
 
 FILE, SIZE, CODEC = "file", "size_bytes", "codec"
 OPTIONS = {"recursiveFileLookup": "true"}
@@ -59,13 +60,5 @@ def is_read(spark: SparkSession, lines: DataFrame, path: str) -> bool:
 
     The directory need not exist. The JVM compares the paths, because there may be as many paths as files.
     """
-    java: Any = spark._jvm
     roots = lines._jdf.queryExecution().analyzed().collectLeaves().head().relation().location().rootPaths()
-    hadoop_path = java.org.apache.hadoop.fs.Path(path)
-    files = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
-    directory = files.makeQualified(hadoop_path)
-    while directory is not None:
-        if roots.contains(directory):
-            return True
-        directory = directory.getParent()
-    return False
+    return any(roots.contains(directory) for directory in ancestors(spark, path))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
@@ -11,22 +13,38 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
-from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory, is_subdirectory
 from fll_hbase.spark.lines import line_frames
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
 from fll_hbase.spark.lines.rejects import (
     FIRST_BYTES,
     drop_long,
-    is_subdirectory,
     long_lines,
     refused_outcomes,
 )
-from fll_hbase.spark.streams import kafka_messages
 from fll_hbase.spark.streams.kafka_connector import connector_advice
-from fll_hbase.spark.streams.stream_options import FolderOptions, KafkaOptions, SourceOptions, ValueFormat
+from fll_hbase.spark.streams.stream_options import (
+    LATEST,
+    FolderOptions,
+    KafkaOptions,
+    SourceOptions,
+    ValueFormat,
+    offsets_of,
+)
 
 HEADERS, MESSAGE_KEY, MESSAGE = "headers", "message_key", "message"
 """Columns of rejected messages: their headers, key and value as they are in the topic."""
+
+HEADER_BYTES = 5
+"""Confluent's wire format: a byte 0, the id of the schema in four bytes, then the value."""
+
+_ALL = 2**31 - 1
+_JSON_STARTS = [b"{", b"[", b'"', b" ", b"\t", b"\r", b"\n"]
+
+_NO_AVRO = (
+    "Avro and Protobuf cannot be read: let the producer write JSON, or convert the topic, for example with a"
+    " Kafka Streams or ksqlDB query"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +105,7 @@ class KafkaSource:
     def load(self, spark: SparkSession) -> DataFrame:
         """Subscribe to the topics. Raises ConfigurationError, including if the Kafka connector is missing."""
         messages = _load(spark, "kafka", self.options.reader_options())
-        return messages.where(kafka_messages.is_read(self.options)).select(
+        return messages.where(_is_read(self.options)).select(
             f.col("value").alias(MESSAGE),
             f.col("key").alias(MESSAGE_KEY),
             HEADERS,
@@ -115,8 +133,8 @@ class KafkaSource:
         """Raise LineageError for messages of a schema registry unless the options declare that format."""
         if self.options.value_format is not ValueFormat.DETECT:
             return
-        wire = batch.where(kafka_messages.has_wire_format(f.col(MESSAGE)))
-        rows = wire.select(FILE, POSITION, kafka_messages.schema_id(f.col(MESSAGE)).alias("id")).take(1)
+        wire = batch.where(_has_wire_format(f.col(MESSAGE)))
+        rows = wire.select(FILE, POSITION, _schema_id(f.col(MESSAGE)).alias("id")).take(1)
         for row in rows:
             raise LineageError(
                 f"{row[FILE]}, offset {row[POSITION]}: the message is in the wire format of Confluent's"
@@ -127,7 +145,7 @@ class KafkaSource:
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """Return the documents of a batch's messages without fault as LINE, with offsets as positions."""
-        value = kafka_messages.document(f.col(MESSAGE), self.options.value_format)
+        value = _document(f.col(MESSAGE), self.options.value_format)
         readable = batch.where(self._fault().isNull())
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
 
@@ -150,7 +168,7 @@ class KafkaSource:
 
     def _fault(self) -> Column:
         """Return a column with why a message cannot be a document, or null if it can."""
-        return kafka_messages.fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
+        return _fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
 
 
 StreamSource: TypeAlias = FolderSource | KafkaSource
@@ -174,3 +192,56 @@ def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -
         reason = next(line.strip() for line in str(error).splitlines() if line.strip())
         advice = connector_advice() if "Failed to find" in reason else ""
         raise ConfigurationError(reason + advice) from error
+
+
+def _has_wire_format(value: Column) -> Column:
+    """Return the condition that a value begins like Confluent's wire format, unlike any JSON."""
+    return (f.substring(value, 1, 1) == f.lit(b"\x00")) & (f.octet_length(value) >= HEADER_BYTES)
+
+
+def _schema_id(value: Column) -> Column:
+    """Return a column with the schema id, in decimal, of a value in the wire format."""
+    return f.conv(f.hex(f.substring(value, 2, 4)), 16, 10)
+
+
+def _document(value: Column, value_format: ValueFormat) -> Column:
+    """Return the bytes of the document in a value without fault."""
+    if value_format is not ValueFormat.CONFLUENT_JSON:
+        return value
+    return f.substring(value, HEADER_BYTES + 1, _ALL)
+
+
+def _fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
+    """Return a column with the reason a value cannot be a document; null if it may be one or is absent."""
+    header = HEADER_BYTES if value_format is ValueFormat.CONFLUENT_JSON else 0
+    size = f.octet_length(value)
+    too_large = f.format_string(
+        f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX", size
+    )
+    return f.when(size > bytes_max + header, too_large).otherwise(_format_fault(value, value_format))
+
+
+def _format_fault(value: Column, value_format: ValueFormat) -> Column:
+    """Return a column with why the bytes of a value do not match the expected format, or null if they do."""
+    is_wire = _has_wire_format(value)
+    if value_format is not ValueFormat.CONFLUENT_JSON:
+        advice = f"if it is JSON Schema, start with --value-format confluent-json; {_NO_AVRO}"
+        text = f"in Confluent's wire format, with schema id %s: {advice}"
+        return f.when(is_wire, f.format_string(text, _schema_id(value)))
+    no_json = f"no JSON behind the schema id %s of Confluent's wire format: {_NO_AVRO}"
+    is_json = f.substring(value, HEADER_BYTES + 1, 1).isin(_JSON_STARTS)
+    plain = "not in Confluent's wire format: use --value-format json for a topic that mixes formats"
+    return f.when(~is_wire, f.lit(plain)).when(~is_json, f.format_string(no_json, _schema_id(value)))
+
+
+def _is_read(options: KafkaOptions) -> Column:
+    """Return whether a message is before the end of the stream, if it has one."""
+    if options.ending.isdecimal():
+        return f.unix_millis("timestamp") < int(options.ending)
+    ends = [
+        (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") >= offset)
+        for topic, partitions in offsets_of(options.ending).items()
+        for partition, offset in partitions.items()
+        if offset >= 0
+    ]
+    return ~reduce(or_, ends, f.lit(False)) if options.ending != LATEST else f.lit(True)

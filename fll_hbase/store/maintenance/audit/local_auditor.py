@@ -1,6 +1,6 @@
 """Audit of a whole table in one process, in bounded memory: a temporary database has hashes and findings.
 
-The audit uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check_audit.py`, which uses
+The audit uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check.py`, which uses
 workers.
 """
 
