@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fll_hbase.recorder.marked_directory import Marker, open_marked, os_reason, write_durably
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import LineageError
 
 MARKED = Marker("fll-capture", "fll-hbase capture spool 1\n", "a spool of capture")
@@ -277,14 +278,8 @@ def _read_head(path: Path) -> PlanHead | None:
     """Return the head of a plan file, or None if it is absent or incomplete, as of a killed writer."""
     try:
         with path.open("rb") as file:
-            members = json.loads(file.read(_HEAD_BYTES_MAX))
-        return PlanHead(
-            str(members["destination"]),
-            str(members["namespace"]),
-            bool(members["literals"]),
-            int(members["bytes_max"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+            return typed_json.decode(file.read(_HEAD_BYTES_MAX), PlanHead)
+    except (OSError, ValueError):
         return None
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
+from operator import add
 from typing import Any
 
 PARTITIONS_MAX = 20
@@ -32,12 +33,7 @@ class LineCounts:
 
     def __add__(self, other: LineCounts) -> LineCounts:
         """Return the sums of both counts."""
-        return LineCounts(
-            self.recorded + other.recorded,
-            self.repeated + other.repeated,
-            self.rejected + other.rejected,
-            self.replaced + other.replaced,
-        )
+        return LineCounts(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)

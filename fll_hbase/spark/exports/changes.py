@@ -7,6 +7,7 @@ as tables, without the rows that earlier batches contain.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -93,31 +94,30 @@ def _read_fields(table: Table, start: bytes, stop: bytes, *, settings: Settings)
         yield from ((*row, dataset_digest) for row in dataset_rows)
 
 
+@dataclass(frozen=True, slots=True)
 class StagedTables:
     """The tables of one batch as Parquet files in a separate directory."""
 
-    def __init__(self, spark: SparkSession, directory: str) -> None:
-        self._spark = spark
-        self._directory = directory
+    spark: SparkSession
+    directory: str
 
     def path(self, table: str) -> str:
         """Return the directory of a table."""
-        return f"{self._directory}/{table}"
+        return f"{self.directory}/{table}"
 
     def write(self, frame: DataFrame, table: str) -> int:
         """Write a table, by day if its rows have a start; return the number of its rows."""
-        frame = sort_rows(frame, table)
-        return write_files(frame, self.path(table), Format.PARQUET)
+        return write_files(sort_rows(frame, table), self.path(table), Format.PARQUET)
 
     def read(self, table: str) -> DataFrame:
         """Return a lazy frame of the rows of a written table, without the column of the day."""
         schema = _SCHEMA_BY_TABLE[table]
         columns = [column.split()[0] for column in schema.split(", ")]
-        return self._spark.read.schema(schema).parquet(self.path(table)).select(*columns)
+        return self.spark.read.schema(schema).parquet(self.path(table)).select(*columns)
 
     def count_files(self, table: str) -> int:
         """Return the number of data files of a table, or 0 if it was not written."""
-        return count_files(self._spark, self.path(table))
+        return count_files(self.spark, self.path(table))
 
 
 class SeenRows:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 
 from pyspark.sql import SparkSession
 
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports.hadoop_files import TEMPORARY, HadoopDirectory
 
@@ -109,10 +110,8 @@ class ExportLog:
         """Return the committed batch with a number. Raises ConfigurationError for a file of another form."""
         name = f"batch-{number:08d}.json"
         try:
-            members = json.loads(self._directory.read(name))
-            target = ExportTarget(**members.pop("target"))
-            return Batch(**{name: value for name, value in members.items() if name != "job"}, target=target)
-        except (ValueError, TypeError, KeyError) as error:
+            return typed_json.decode(self._directory.read(name), Batch)
+        except ValueError as error:
             raise ConfigurationError(f"{self.path}/{name} is not the file of a batch: {error}") from error
 
 

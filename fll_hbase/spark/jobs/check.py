@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -82,30 +82,30 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckRepo
         return steps.check(_SparkAuditor(spark, settings, persisted), settings, repair=repair)
 
 
+@dataclass(frozen=True)
 class _SparkAuditor:
     """An `Auditor` on the workers; the frames that it makes are freed when `persisted` closes."""
 
-    def __init__(self, spark: SparkSession, settings: Settings, persisted: ExitStack) -> None:
-        self._spark = spark
-        self._settings = settings
-        self._persisted = persisted
-        self._outcomes: list[DataFrame] = []
-        self._audits: list[_Audit] = []
+    spark: SparkSession
+    settings: Settings
+    persisted: ExitStack
+    audits: list[_Audit] = field(default_factory=list)
+    outcomes: list[DataFrame] = field(default_factory=list)
 
     def audit(self) -> AuditReport:
         """Audit the whole table once, as `Auditor`."""
-        self._audits.append(_audit(self._spark, self._settings, self._persisted))
-        return self._audits[-1].report
+        self.audits.append(_audit(self.spark, self.settings, self.persisted))
+        return self.audits[-1].report
 
     def repair(self) -> steps.Repaired:
         """Apply the repairs of the last audit on the workers, as `Auditor`."""
-        findings = self._audits[-1].findings
-        for outcomes in self._outcomes:
+        findings = self.audits[-1].findings
+        for outcomes in self.outcomes:
             findings = findings.join(outcomes, "repair", "left_anti")
         # Sorted by the missing cells, so that references written together are near each other in the table.
         repairs = (
             findings.where(f.length("repair") > 0)
-            .repartition(range_scan.partition_count(self._spark), "repair")
+            .repartition(range_scan.partition_count(self.spark), "repair")
             .groupBy("repair")
             .agg(f.min("row").alias("row"))
             .sortWithinPartitions("row")
@@ -119,16 +119,16 @@ class _SparkAuditor:
         """Return why the repairs of some findings were impossible, as `Auditor`."""
         rows = [bytearray(finding.repair.row) for finding in findings if finding.repair.row]
         is_refused = f.col("reason").isNotNull() & f.col("repair").isin(rows)
-        refused = [frame.where(is_refused).collect() for frame in self._outcomes] if rows else []
+        refused = [frame.where(is_refused).collect() for frame in self.outcomes] if rows else []
         return {Repair(bytes(row)): reason for outcomes in refused for row, reason in outcomes}
 
     def _apply(self, repairs: DataFrame) -> steps.Repaired:
         """Make the repairs of a frame, and remember their outcomes."""
         # Persisted, because computing them again would repair again.
-        repaired = repairs.select("repair").mapInArrow(partial(_repair, settings=self._settings), _OUTCOMES)
-        outcomes = persist(repaired, self._persisted)
+        repaired = repairs.select("repair").mapInArrow(partial(_repair, settings=self.settings), _OUTCOMES)
+        outcomes = persist(repaired, self.persisted)
         total, refused = outcomes.agg(f.count("*"), f.count("reason")).collect()[0]
-        self._outcomes.append(outcomes)
+        self.outcomes.append(outcomes)
         return steps.Repaired(total - refused, refused)
 
 

@@ -57,8 +57,8 @@ def load(
     directory = claim(spark, rejects, Owner(REJECTS, "load"))
     # Opened only now: this creates a SQLite store, and a refused load leaves none.
     open_store(target.settings).close()
-    files = input_files.count_files(input_files.list_files(spark, paths))
-    partitions = partition_count(spark, input_files.text_bytes(files, is_compressed=form == PARQUET))
+    files, size_bytes = input_files.measure(spark, paths, is_compressed=form == PARQUET)
+    partitions = partition_count(spark, size_bytes)
     bytes_max = target.settings.document_bytes_max
     documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
     if line_frames.is_plain(lines, bytes_max=bytes_max):
@@ -75,7 +75,7 @@ def load(
         write_rejects(outcomes, file_lines, directory, count=counts.rejected)
     finally:
         outcomes.unpersist()
-    return LoadReport(counts, time.monotonic() - started, rejects, sum(same.count for same in files.values()))
+    return LoadReport(counts, time.monotonic() - started, rejects, files)
 
 
 def partition_count(spark: SparkSession, size_bytes: int) -> int:

@@ -6,7 +6,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from threading import Event
 from typing import Any
@@ -174,26 +174,19 @@ class _Stopped(Exception):
     """Ends the query before a batch; the batches before it are in the checkpoint."""
 
 
+@dataclass
 class _BatchRecorder:
     """Records each batch; sums the counts and keeps the error that ended the query."""
 
-    def __init__(
-        self,
-        source: StreamSource,
-        target: Target,
-        rejects: BatchRejects,
-        rejection: Rejection,
-        stop: Event,
-    ) -> None:
-        self._source = source
-        self._target = target
-        self._rejects = rejects
-        self._rejection = rejection
-        self._stop = stop
-        self.finished: deque[BatchReport] = deque()
-        self.recorded = 0
-        self.counts = LineCounts()
-        self.error: Exception | None = None
+    source: StreamSource
+    target: Target
+    rejects: BatchRejects
+    rejection: Rejection
+    stop: Event
+    finished: deque[BatchReport] = field(default_factory=deque)
+    recorded: int = 0
+    counts: LineCounts = field(default_factory=LineCounts)
+    error: Exception | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Record a micro-batch; keep an error as `error`, and raise it."""
@@ -207,7 +200,7 @@ class _BatchRecorder:
     def _record(self, batch: DataFrame, number: int) -> None:
         """Record a micro-batch and its rejects, and keep its report; raise _Stopped once stopped."""
         context = batch.sparkSession.sparkContext
-        if self._stop.is_set():
+        if self.stop.is_set():
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
             context.setLogLevel("OFF")
             raise _Stopped
@@ -216,7 +209,7 @@ class _BatchRecorder:
             time.sleep(POLL_SECONDS)
         started = time.monotonic()
         if number == 0:
-            self._source.check_first(batch)
+            self.source.check_first(batch)
         # Persisted as in a load, because collecting the rejected lines would otherwise record all lines
         # again.
         outcomes = self._outcomes(batch, context.defaultParallelism).persist(StorageLevel.DISK_ONLY)
@@ -231,18 +224,18 @@ class _BatchRecorder:
 
     def _outcomes(self, batch: DataFrame, partitions: int) -> DataFrame:
         """Return a lazy frame of the outcomes of a batch's lines; computing it records them."""
-        lines = line_frames.drop_blank(self._source.lines(batch))
-        outcomes = ingest_lines(line_frames.group_by_run(lines, partitions=partitions), self._target)
-        return outcomes.unionByName(self._source.refused_lines(batch))
+        lines = line_frames.drop_blank(self.source.lines(batch))
+        outcomes = ingest_lines(line_frames.group_by_run(lines, partitions=partitions), self.target)
+        return outcomes.unionByName(self.source.refused_lines(batch))
 
     def _reject(self, outcomes: DataFrame, batch: DataFrame, number: int, counts: LineCounts) -> None:
         """Write the rejected lines in place of an earlier attempt's, and send them as dead letters."""
         if not counts.rejected:
-            self._rejects.replace(number, None)
+            self.rejects.replace(number, None)
             return
-        located = self._source.located(rejected_lines(outcomes), batch)
-        self._rejects.replace(number, located, count=counts.rejected)
+        located = self.source.located(rejected_lines(outcomes), batch)
+        self.rejects.replace(number, located, count=counts.rejected)
         # Check before sending, because a batch beyond the limit is run again at each start.
-        self._rejection.check(located, counts)
-        if self._rejection.dead_letter:
-            send_dead_letters(located, self._rejection.dead_letter)
+        self.rejection.check(located, counts)
+        if self.rejection.dead_letter:
+            send_dead_letters(located, self.rejection.dead_letter)

@@ -1,20 +1,16 @@
-"""Files of an input: how many, how large, and how compressed."""
+"""Files of an input: how many, how many bytes of lines, and from which directories."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.spark.exports.hadoop_files import ancestors
 
-FILE, SIZE, CODEC = "file", "size_bytes", "codec"
 OPTIONS = {"recursiveFileLookup": "true"}
 """Options of every read: subdirectories are included. Spark ignores names that begin with `_` or `.`."""
-
-PLAIN = ""
 
 EXPANSION = 8
 """Decompressed bytes for each byte of a compressed file, a usual ratio for lineage in JSON."""
@@ -23,36 +19,17 @@ _EXTENSION = r"(\.(?:gz|gzip|bz2|zst|zstd|deflate|snappy|lz4))$"
 """Extensions of files that Hadoop decompresses; any other file is plain."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCounts:
-    """Files with the same compression: how many, and their bytes."""
+def measure(spark: SparkSession, paths: Sequence[str], *, is_compressed: bool) -> tuple[int, int]:
+    """Return the number of files of an input, and the estimated bytes of all lines. No file is opened.
 
-    count: int
-    size_bytes: int
-
-
-def list_files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Return a frame of FILE, SIZE and CODEC of the files of an input. No file is opened."""
+    The estimate is the size of plain files, and EXPANSION times the size of compressed ones, or of all files
+    with `is_compressed`, as for Parquet.
+    """
     files = spark.read.format("binaryFile").options(**OPTIONS).load(list(paths))
-    return files.select(
-        f.col("_metadata.file_path").alias(FILE),
-        f.col("_metadata.file_size").alias(SIZE),
-        f.regexp_extract("_metadata.file_name", _EXTENSION, 1).alias(CODEC),
-    )
-
-
-def count_files(files: DataFrame) -> dict[str, FileCounts]:
-    """Return counts by extension, PLAIN for files that are not compressed."""
-    rows = files.groupBy(CODEC).agg(f.count("*").alias("count"), f.sum(SIZE).alias("sum")).collect()
-    return {row[CODEC]: FileCounts(row["count"], row["sum"]) for row in rows}
-
-
-def text_bytes(counts: Mapping[str, FileCounts], *, is_compressed: bool = False) -> int:
-    """Return the estimated bytes of all lines: EXPANSION times the size for compressed files and Parquet."""
-    return sum(
-        files.size_bytes * (1 if codec == PLAIN and not is_compressed else EXPANSION)
-        for codec, files in counts.items()
-    )
+    is_plain = f.lit(not is_compressed) & (f.regexp_extract("_metadata.file_name", _EXTENSION, 1) == "")
+    line_bytes = f.col("_metadata.file_size") * f.when(is_plain, 1).otherwise(EXPANSION)
+    count, total = files.select(line_bytes.alias("bytes")).agg(f.count("*"), f.sum("bytes")).collect()[0]
+    return count, total or 0
 
 
 def is_read(spark: SparkSession, lines: DataFrame, path: str) -> bool:
