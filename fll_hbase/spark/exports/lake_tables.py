@@ -52,7 +52,7 @@ class LakeTables(ABC):
     out: str
 
     def claim(self, log: str) -> None:
-        """Mark an empty directory as a log's. Raises ConfigurationError for other files, or another log's mark."""
+        """Mark an empty directory as a log's. Raises ConfigurationError for other files, or another mark."""
         directory = HadoopDirectory(self.spark, self.out)
         if not directory.exists(_MARKER):
             names = sorted(name for name in directory.names() if TEMPORARY not in name)
