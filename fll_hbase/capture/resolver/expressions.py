@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
 from fll_hbase.capture.resolver.dump import Expression, expand
 from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
 from fll_hbase.capture.resolver.plan_lineage import (
@@ -91,6 +91,16 @@ REPEATED_DEPTH_MAX = 4
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 
 
+class _Assignment(NamedTuple):
+    """Rows of an assignment of an UPDATE: IF(condition, new value, former value). `condition` is None if it
+    is absent or constant: the former value is gone.
+    """
+
+    condition: int | None
+    value: int
+    former: int
+
+
 class ExpressionResolver:
     """Resolves the expressions of one node, each once.
 
@@ -151,7 +161,7 @@ class ExpressionResolver:
             if (assignment := assignment_of(self._expressions, row))
         }
 
-    def _assigned_value(self, assignment: Assignment) -> ColumnLineage:
+    def _assigned_value(self, assignment: _Assignment) -> ColumnLineage:
         """Return the lineage of a column after its assignment in an UPDATE, described by the new value.
 
         An assignment with a condition may keep the former value, and the condition influences the column.
@@ -205,11 +215,9 @@ class ExpressionResolver:
 
     def _operands_before(self, expression: Expression) -> Sequence[int]:
         """Return the operands to resolve before an expression: all except functions that it calls."""
-        return [row for row in expression.operands if not self._is_called(expression, row)]
-
-    def _is_called(self, expression: Expression, row: int) -> bool:
-        """Return whether the operand in a row is a function that the expression calls for each element."""
-        return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
+        if expression.kind not in CALLING:
+            return expression.operands
+        return [row for row in expression.operands if self._expressions[row].kind != "LambdaFunction"]
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
         """Return the lineage of a column by id, from the children, else the plan; NO_LINEAGE if unknown."""
@@ -356,6 +364,17 @@ class ExpressionResolver:
             if operation.kind == "WithField"
         }
         return update_struct(operands[0], fields)
+
+
+def assignment_of(expressions: Sequence[Expression], row: int) -> _Assignment | None:
+    """Return the assignment of a column, or None for any other expression and for an unchanged column."""
+    column = expressions[row]
+    if column.kind != "Alias" or expressions[column.operands[0]].kind != "If":
+        return None
+    condition, value, former = expressions[column.operands[0]].operands
+    if value == former:
+        return None
+    return _Assignment(None if expressions[condition].kind == "Literal" else condition, value, former)
 
 
 def _unused(arrays: Operands, value: ColumnLineage) -> Operands:

@@ -1,12 +1,12 @@
-"""MERGE that Spark plans as a query: a node with instructions for matched and other rows."""
+"""UPDATE and MERGE that Spark plans as queries: assigned columns, and instructions for kinds of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fll_hbase.capture.resolver.dump import Expression, Node, Plan
-from fll_hbase.capture.resolver.expressions import ExpressionResolver
+from fll_hbase.capture.resolver.expressions import ExpressionResolver, assignment_of
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
@@ -90,3 +90,21 @@ def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> Column
     """Return a merged column with the first description (`row`) among its values, if there is one."""
     row = next((value.row for value in values if value.row >= 0), -1)
     return column if row == column.row else replace(column, row=row)
+
+
+def assigning_nodes(plan: Plan) -> Iterator[int]:
+    """Yield the nodes that assign, between a command that writes whole files and the node that it reads."""
+    for command in plan.nodes:
+        query = command.plan("query") if command.kind == "ReplaceData" else None
+        pending = [] if query is None else [query]
+        while pending:
+            number = pending.pop()
+            if plan.nodes[number].kind in ("Project", "Union"):
+                yield number
+                pending.extend(plan.nodes[number].children)
+
+
+def assigned_columns(plan: Plan) -> frozenset[str]:
+    """Return the names of the columns to which the projections of `assigning_nodes` assign a value."""
+    rows = (row for number in assigning_nodes(plan) for row in plan.nodes[number].rows("projectList"))
+    return frozenset(plan.names([row for row in rows if assignment_of(plan.expressions, row)]))

@@ -7,10 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
+from fll_hbase.capture.resolver.merge_rows import (
+    assigning_nodes,
+    columns_by_position,
+    merge_rows,
+    merge_targets,
+)
 from fll_hbase.capture.resolver.plan_lineage import (
     FILTER,
     GROUP_BY,

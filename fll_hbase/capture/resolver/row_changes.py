@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from fll_hbase.capture.resolver.assignments import assigned_columns
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.merge_rows import is_given, names_by_id
+from fll_hbase.capture.resolver.merge_rows import assigned_columns, is_given, names_by_id
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,

@@ -18,7 +18,6 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.datasource.reader_options import ALWAYS, TableName
 from fll_hbase.spark.exports import output_directory
-from fll_hbase.spark.exports.edge_frames import EDGE_COLUMNS, RUN_COLUMNS, distinct_edges, run_edges
 from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
     EDGES,
@@ -33,7 +32,13 @@ from fll_hbase.spark.exports.export_files import (
 )
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 from fll_hbase.spark.exports.output_directory import EXPORT, Owner
-from fll_hbase.spark.exports.table_frames import table_frame
+from fll_hbase.spark.exports.table_frames import (
+    EDGE_COLUMNS,
+    RUN_COLUMNS,
+    distinct_edges,
+    run_edges,
+    table_frame,
+)
 from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.lines import event_frames
 

@@ -21,17 +21,11 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.exports import changes
 from fll_hbase.spark.exports.changes import SeenRows, StagedTables
-from fll_hbase.spark.exports.edge_frames import run_edges
-from fll_hbase.spark.exports.export_files import (
-    CATALOGUE,
-    EDGES,
-    FILE_BYTES,
-    RUNS,
-    write_settings,
-)
+from fll_hbase.spark.exports.export_files import CATALOGUE, EDGES, FILE_BYTES, RUNS, write_settings
 from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
 from fll_hbase.spark.exports.hadoop_files import is_subdirectory
 from fll_hbase.spark.exports.lake_tables import LakeFormat, LakeTables, open_lake
+from fll_hbase.spark.exports.table_frames import run_edges
 from fll_hbase.spark.hashes import range_scan
 
 

@@ -46,13 +46,7 @@ from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.store.maintenance.old_days import CALENDAR_ROWS, seal_old_days
-from fll_hbase.store.maintenance.retention import (
-    DATASETS,
-    FORMER_INDEXES,
-    KINDS,
-    RUNS,
-    RetentionReport,
-)
+from fll_hbase.store.maintenance.retention import DATASETS, FORMER_INDEXES, KINDS, RUNS, RetentionReport
 from fll_hbase.store.read.requested_horizons import read_horizons
 from fll_hbase.store.retention_requests import put_purge, remove_superseded
 from fll_hbase.tables import CellKey, Table

@@ -16,12 +16,7 @@ from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory, is_subdirectory
 from fll_hbase.spark.lines import line_frames
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
-from fll_hbase.spark.lines.rejects import (
-    FIRST_BYTES,
-    drop_long,
-    long_lines,
-    refused_outcomes,
-)
+from fll_hbase.spark.lines.rejects import FIRST_BYTES, drop_long, long_lines, refused_outcomes
 from fll_hbase.spark.streams.kafka_connector import connector_advice
 from fll_hbase.spark.streams.stream_options import (
     LATEST,
