@@ -66,7 +66,7 @@ _FindingRow: TypeAlias = tuple[bytes, str, bytes, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Audit:
+class Audit:
     """The report of one audit, and a persisted frame of its findings: `repair`, `kind`, `row`, `detail`."""
 
     report: AuditReport
@@ -89,12 +89,12 @@ class _SparkAuditor:
     spark: SparkSession
     settings: Settings
     persisted: ExitStack
-    audits: list[_Audit] = field(default_factory=list)
+    audits: list[Audit] = field(default_factory=list)
     outcomes: list[DataFrame] = field(default_factory=list)
 
     def audit(self) -> AuditReport:
         """Audit the whole table once, as `Auditor`."""
-        self.audits.append(_audit(self.spark, self.settings, self.persisted))
+        self.audits.append(audit(self.spark, self.settings, self.persisted))
         return self.audits[-1].report
 
     def repair(self) -> steps.Repaired:
@@ -143,7 +143,7 @@ def _repair(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterato
             yield to_batch([(repair.row, refused.get(repair)) for repair in repairs], _OUTCOMES)
 
 
-def _audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> _Audit:
+def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audit:
     """Audit the whole table once; closing `persisted` frees the findings. Raises StoreUnavailable."""
     started = time.monotonic()
     hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=hash_rows)
@@ -162,11 +162,11 @@ def _audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> _Au
         rows=rows,
         seconds=time.monotonic() - started,
     )
-    return _Audit(report, findings)
+    return Audit(report, findings)
 
 
 def _to_findings(findings: DataFrame) -> list[Finding]:
-    """Return the rows of a frame like `_Audit.findings`, collected, and sorted by kind, row and detail."""
+    """Return the rows of a frame like `Audit.findings`, collected, and sorted by kind, row and detail."""
     unsorted = [
         Finding(Kind(row["kind"]), bytes(row["row"]), row["detail"], Repair(bytes(row["repair"])))
         for row in findings.collect()
