@@ -80,10 +80,6 @@ class PlanFile:
         """The file of events that the server refused; absent if there are none."""
         return self._file(REFUSED)
 
-    def size(self) -> int:
-        """Return the size of the plan file in bytes, or 0 if it is absent."""
-        return _size(self.path)
-
     def idle_seconds(self) -> float:
         """Return the seconds since the plan file was last changed. Raises OSError if it is absent."""
         return time.time() - self.path.stat().st_mtime

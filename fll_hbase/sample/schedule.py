@@ -85,15 +85,11 @@ class Program:
         return {"namespace": self.namespace, "run": members, **release.members}
 
     def _release(self, start_ms: int, window: Window) -> Release:
-        """Return the latest release at or before a start, or the first release if there is none."""
-        released = [release for release in self.releases if start_ms >= _released_ms(release, window)]
+        """Return the latest release that is valid on the day (UTC) of a start, or else the first release."""
+        # By days: with a later end of the sample on the same day no run changes its release.
+        day = DAYS + start_ms // DAY_MS - window.stop_ms // DAY_MS
+        released = [release for release in self.releases if release.from_day <= day]
         return released[-1] if released else self.releases[0]
-
-
-def _released_ms(release: Release, window: Window) -> int:
-    """Return the midnight (UTC) from which a release is valid, in ms; `window` is that of the sample."""
-    # At midnight: with a later end on the same day no run changes its release.
-    return (window.stop_ms - (DAYS - release.from_day) * DAY_MS) // DAY_MS * DAY_MS
 
 
 def releases(first: list[Json], *, second: list[Json] | None = None) -> tuple[Release, ...]:

@@ -95,7 +95,10 @@ class _PlanResolver:
             relation = self._leaf(node)
         elif rule is not None:
             columns = children[0].columns if len(children) == 1 else _all_columns(children)
-            relation = rule(node, children, self._expressions(columns))
+            expressions = ExpressionResolver(
+                self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
+            )
+            relation = rule(node, children, expressions)
         else:
             relation = self._other(node, children)
         order = tuple(self._ids(node.rows("output")))
@@ -115,12 +118,6 @@ class _PlanResolver:
             values = [self._plan.expressions[row] for row in rows]
             rows = [value.operands[0] for value in values if value.kind == kind]
         return any(self._plan.expressions[row].kind == "PivotFirst" for row in rows)
-
-    def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
-        """Return a resolver of the plan's expressions for a node with these columns in its children."""
-        return ExpressionResolver(
-            self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
-        )
 
     def _ids(self, rows: Sequence[int]) -> list[int]:
         """Return the ids of the expressions in the rows, with -1 for an expression without an id."""

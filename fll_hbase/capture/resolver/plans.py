@@ -160,7 +160,8 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
     query = node.plan(*QUERIES)
     if not isinstance(target, int):
         return
-    if (node.kind in LIFECYCLES and query is None) or _removes_all(plan, node):
+    removes_all = node.kind in row_changes.DELETES and not row_changes.has_condition(plan, [node])
+    if (node.kind in LIFECYCLES and query is None) or removes_all:
         yield _table_change(plan, node, target)
     elif node.kind in row_changes.COMMANDS:
         columns, rows = row_changes.command_columns(plan, relations, node)
@@ -180,11 +181,6 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
             lifecycle=write_lifecycle(node, is_create=is_create),
             is_create=is_create,
         )
-
-
-def _removes_all(plan: Plan, node: Node) -> bool:
-    """Return whether a node is a DELETE with a constant condition or without a condition."""
-    return node.kind in row_changes.DELETES and not row_changes.has_condition(plan, [node])
 
 
 def _table_change(plan: Plan, node: Node, target: int) -> Write:
