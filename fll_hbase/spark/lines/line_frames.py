@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-from fll_hbase.spark.lines.input_files import OPTIONS
+OPTIONS = {"recursiveFileLookup": "true"}
+"""Options of every read: subdirectories are included. Spark ignores names that begin with `_` or `.`."""
 
 LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
 """Columns of a line: its bytes, its file, its block and position, and the modification time of the file.

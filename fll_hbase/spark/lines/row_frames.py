@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.ingest.row_documents import NULL_TEXTS, RowFile
-from fll_hbase.spark.lines.input_files import OPTIONS
 from fll_hbase.spark.lines.line_frames import (
     BLOCK,
     FILE,
+    OPTIONS,
     POSITION,
     SIZE,
     TIME_MS,

@@ -95,15 +95,11 @@ def _columns(rejected: DataFrame) -> list[Column]:
     """Return the columns of the written lines, with key and headers only if the lines are messages."""
     columns = [f.col("file"), f.col("line")]
     if MESSAGE_KEY in rejected.columns:
-        columns += [*text_columns(f.col(MESSAGE_KEY), "key", "keyBytes"), _header_texts().alias(HEADERS)]
+        headers = f.transform(
+            HEADERS, lambda header: f.struct(header["key"].alias("key"), *text_columns(header["value"]))
+        )
+        columns += [*text_columns(f.col(MESSAGE_KEY), "key", "keyBytes"), headers.alias(HEADERS)]
     return [*columns, f.col("faults"), *text_columns(f.col("value"))]
-
-
-def _header_texts() -> Column:
-    """Return a column with the headers of a message, with values as text, or as base64 if not UTF-8."""
-    return f.transform(
-        HEADERS, lambda header: f.struct(header["key"].alias("key"), *text_columns(header["value"]))
-    )
 
 
 def check_topic(spark: SparkSession, target: DeadLetterTopic) -> None:
