@@ -13,8 +13,7 @@ from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.dump import Application, Execution
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
 from fll_hbase.capture.resolver.plan_lineage import ColumnLineage
-from fll_hbase.capture.spline.attribute_lineage import AttributeResolver
-from fll_hbase.capture.spline.spline_plan import SplinePlan, read_plan
+from fll_hbase.capture.spline.spline_plan import AttributeResolver, SplinePlan, read_plan
 from fll_hbase.runtime.errors import InputError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import strict_json
