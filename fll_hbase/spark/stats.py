@@ -69,10 +69,7 @@ class ConsumerLag:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """Counts and duration of one batch of a stream; lines of a repeated batch count as duplicates.
-
-    Only streams from Kafka have a `lag`.
-    """
+    """Counts, duration and, for Kafka, lag of a batch of a stream; lines of a repeated one are duplicates."""
 
     number: int
     counts: LineCounts

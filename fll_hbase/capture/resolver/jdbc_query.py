@@ -200,8 +200,7 @@ def _identifier(part: str) -> exp.Identifier:
 def query_tables(query: str, dialect: str | None) -> dict[Parts, str]:
     """Return the tables of a query: written names by the parts of the names as the database stores them.
 
-    Common table expressions are left out. The result is empty if the query cannot be read or exceeds
-    CHARACTERS_MAX.
+    Common table expressions are left out. A query that cannot be read or exceeds CHARACTERS_MAX has none.
     """
     text = inner_query(query)
     parser_dialect = Dialect.get_or_raise(facts_of(dialect or UNKNOWN_DIALECT).parser_name)

@@ -41,8 +41,7 @@ def merge_rows(
 ) -> Relation:
     """Resolve MERGE: each column has the values of all clauses.
 
-    The condition of a clause influences the columns that it changes (decision 86); a DELETE's influences all
-    rows.
+    The condition of a clause influences the columns that it changes (decision 86), a DELETE's all rows.
     """
     output = expressions.with_ids(node.rows("output"))
     names = [expressions.expression(row).name or "" for row, _ in output]

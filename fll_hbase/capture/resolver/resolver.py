@@ -55,10 +55,7 @@ _UNKNOWN = (
 
 
 class Resolver:
-    """Turns lines into events, in order, and keeps what later lines of the application refer to.
-
-    Jobs of the events are in `namespace`.
-    """
+    """Turns lines into events of jobs in `namespace`, in order; remembers what later lines refer to."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace

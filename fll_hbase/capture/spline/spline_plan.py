@@ -77,8 +77,7 @@ class Operation:
 class SplinePlan:
     """A plan. `reads` has the datasets of each operation that reads.
 
-    `nodes` are attributes and expressions by ("__attrId" or "__exprId", id). `types` are names of data types
-    by id.
+    `nodes` are attributes and expressions by Key, `types` names of data types by id.
     """
 
     id: str

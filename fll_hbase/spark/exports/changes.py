@@ -121,10 +121,7 @@ class StagedTables:
 
 
 class SeenRows:
-    """Rows that earlier batches wrote and a scan finds again: recent commit records, and the catalogue.
-
-    For the first batch there are no such rows.
-    """
+    """Rows that earlier batches wrote and a scan finds again: recent commit records, and the catalogue."""
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
         """Open the rows that `write_next` of the last batch wrote to a directory, "" for the first batch."""

@@ -39,8 +39,7 @@ class ExportTarget:
 class Batch:
     """One batch: all commit records put from `since_ms` on, and numbers of rows and files by table.
 
-    The next batch begins at `until_ms`. `log` identifies the directory, and `attempt` the process that wrote
-    the batch.
+    The next batch begins at `until_ms`. `log` identifies the directory, `attempt` the process that wrote it.
     """
 
     number: int

@@ -38,10 +38,7 @@ _SPARK_NAMES = ("part-", "_SUCCESS", "_started_", "_committed_")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The writer of a directory: name of the marker, job, and the source, such as a checkpoint.
-
-    An empty `source` matches any.
-    """
+    """The writer of a directory: name of the marker, job, and source such as a checkpoint, "" for any."""
 
     marker: str
     job: str
@@ -179,8 +176,7 @@ class OutputDirectory:
     def foreign_files(self, *, parts: str = "") -> Iterator[str]:
         """Yield the paths of files that are not ours, or were changed since they were written.
 
-        Directories whose names begin with `parts`, if given, are left out, because they have their own
-        markers.
+        Directories whose names begin with `parts`, if given, have their own markers, and are left out.
         """
         ours = self._listed()
         # On an object store, a move changes the time of a file.

@@ -67,11 +67,10 @@ class ChangesSpec:
 
 
 def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
-    """Append the runs and datasets that changed since the last batch of the log.
+    """Append the runs and datasets that changed since the last batch of the log; all of them without one.
 
-    The first batch has all of them. The call first completes a batch that a killed process has left. Raises
-    ConfigurationError if the log or the tables belong to another export, or another process writes the same
-    batch.
+    The call first completes a batch that a killed process has left. Raises ConfigurationError if the log or
+    the tables belong to another export, or another process writes the same batch.
     """
     started = time.monotonic()
     _check_directories(spark, spec)
@@ -101,10 +100,7 @@ def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
 
 
 def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the last batch has another store, place or format.
-
-    Without a last batch, raise nothing.
-    """
+    """Raise ConfigurationError if there is a last batch, with another store, place or format."""
     if last and last.target != spec.target:
         raise ConfigurationError(
             f"{spec.log!r} is the state of an export of {last.target.store} to {last.target.out} as"

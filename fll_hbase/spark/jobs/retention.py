@@ -208,10 +208,7 @@ def _count_waiting(
 
 
 def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
-    """Return the key prefixes that have garbage, empty without garbage.
-
-    The catalogue's prefix is included if a dataset loses references.
-    """
+    """Return the key prefixes that have garbage, and the catalogue's if a dataset loses references."""
     # A nightly job often finds no garbage of a kind, whose range is then not scanned again.
     row = garbage.agg(f.bit_or("flags")).first()
     flags = (row and row[0]) or 0
@@ -325,10 +322,7 @@ def _sum(removed: DataFrame) -> Removed:
 def _unreferenced_datasets(
     spark: SparkSession, settings: Settings, garbage: DataFrame, persisted: ExitStack
 ) -> DataFrame:
-    """Return the catalogue rows, in the column `dataset`, that only contents in the garbage need.
-
-    These datasets, and their aliases, are named by no other content.
-    """
+    """Return, in the column `dataset`, the catalogue rows of datasets and aliases that only garbage names."""
     # Any content may reference a dataset, so live contents are read too.
     contents = persist(
         range_scan.scan_ranges(

@@ -71,9 +71,8 @@ def stream(
     """Record batches until `stop` is set, or with `trigger.once` until the source is exhausted.
 
     Calls `report` when a batch is committed. Raises the error of a failed batch; a new start with the same
-    checkpoint continues with that batch. Before anything is recorded, it raises ConfigurationError for a
-    source that cannot be read, or directories that cannot be written, are below the source, or belong to
-    another stream.
+    checkpoint continues with it. Raises ConfigurationError, before anything is recorded, for a source that
+    cannot be read, or directories that cannot be written, are below the source, or belong to another stream.
     """
     started = time.monotonic()
     rejects = claim_paths(spark, source, target, paths)

@@ -32,10 +32,7 @@ CACHED_CONTENTS = 64
 
 
 def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
-    """Return a lazy frame with one event for each row of the table `runs`, in the column `value`.
-
-    Runs deleted since they were listed are left out.
-    """
+    """Return a lazy frame with an event, in the column `value`, for each of the runs that still exists."""
     return runs.select("run", "namespace").mapInArrow(
         partial(_run_batches, settings=settings), "value string"
     )
@@ -44,8 +41,7 @@ def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
     """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
 
-    An event has the schema, description, aliases and tags of its dataset, and the event time `time_ms` (epoch
-    milliseconds).
+    An event has the schema, description, aliases and tags of its dataset, and the time `time_ms` (epoch ms).
     """
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
     # The row without a field has the description; sorting makes the event independent of partitions.

@@ -58,8 +58,7 @@ _FIELDS = arrow_schema(OUTCOMES)
 class Target:
     """The store to record in, the namespace of documents without one, and the limit of rejects.
 
-    With `take_over`, a run replaces a run of another program with the same id. Without it, its line is
-    rejected.
+    With `take_over`, a run replaces one of another program with the same id; else its line is rejected.
     """
 
     settings: Settings

@@ -98,10 +98,7 @@ def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
 
 
 def _read(directory: HadoopDirectory, path: str) -> StreamIdentity | None:
-    """Return the identity in a checkpoint, or None if there is none.
-
-    Raises ConfigurationError if the identity is damaged.
-    """
+    """Return the identity in a checkpoint, or None if absent. Raises ConfigurationError if it is damaged."""
     if not directory.exists(IDENTITY_FILE):
         return None
     try:

@@ -171,11 +171,9 @@ StreamSource: TypeAlias = FolderSource | KafkaSource
 
 def open_source(options: SourceOptions, *, bytes_max: int) -> StreamSource:
     """Return the source of the options; `bytes_max` is the size limit of a document."""
-    return (
-        KafkaSource(options, bytes_max)
-        if isinstance(options, KafkaOptions)
-        else FolderSource(options, bytes_max)
-    )
+    if isinstance(options, KafkaOptions):
+        return KafkaSource(options, bytes_max)
+    return FolderSource(options, bytes_max)
 
 
 def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -> DataFrame:
