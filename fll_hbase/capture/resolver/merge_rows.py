@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fll_hbase.capture.resolver.dump import Expression, Node, Plan
+from fll_hbase.capture.resolver.dump import Expression, Node, Plan, Rows, expand
 from fll_hbase.capture.resolver.expressions import ExpressionResolver, assignment_of
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
@@ -44,12 +44,13 @@ def merge_rows(
     The condition of a clause influences the columns that it changes (decision 86), a DELETE's all rows.
     """
     output = expressions.with_ids(node.rows("output"))
-    names = [expressions.expression(row).name or "" for row, _ in output]
+    names = [expressions.expressions[row].name or "" for row, _ in output]
     lists, deleted = [], NO_INPUTS
     for member in _INSTRUCTIONS:
         for row in node.rows(member):
-            conditions = expressions.resolve_all(expressions.operands(row)[:1])
-            outputs = [rows for rows in expressions.outputs(row) if not expressions.are_nulls(rows)]
+            instruction = expressions.expressions[row]
+            conditions = expressions.resolve_all(instruction.operands[:1])
+            outputs = list(_outputs(instruction, expressions.expressions))
             if not outputs:
                 deleted |= influences(conditions, FILTER)
             tested = influences(conditions, CONDITIONAL)
@@ -58,13 +59,21 @@ def merge_rows(
                 lists.append(
                     [
                         merge([value], indirect=tested)
-                        if is_given(expressions.expression(row), name, stored, is_insert=member == _INSERTS)
+                        if is_given(expressions.expressions[row], name, stored, is_insert=member == _INSERTS)
                         else value
                         for name, row, value in values
                     ]
                 )
     columns = columns_by_position([number for _, number in output], lists)
     return Relation(columns, children[0].rows | deleted)
+
+
+def _outputs(instruction: Expression, expressions: Sequence[Expression]) -> Iterator[Rows]:
+    """Yield the lists of columns of an instruction, without deleted rows: nulls after the kind of change."""
+    for rows in map(expand, instruction.details.get("outputs", [])):
+        values = [expressions[row].details for row in rows[1:]]
+        if not all(details.get("null") or details.get("metadata") for details in values):
+            yield rows
 
 
 def is_given(value: Expression, name: str, stored: Mapping[int, str], *, is_insert: bool) -> bool:

@@ -96,7 +96,7 @@ class _PlanResolver:
         elif rule is not None:
             columns = children[0].columns if len(children) == 1 else _all_columns(children)
             expressions = ExpressionResolver(
-                self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
+                self._plan.expressions, inputs=columns, outer=self._outer, relations=self._relations
             )
             relation = rule(node, children, expressions)
         else:
@@ -279,26 +279,24 @@ def _generate(node: Node, children: list[Relation], expressions: ExpressionResol
 
 def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
     """Return whether a generator's number of rows per input row is fixed by the program."""
-    if expressions.expression(generator).kind in ("JsonTuple", "Stack"):
-        return True
-    operands = [expressions.expression(row).kind for row in expressions.operands(generator)]
-    return operands in (["CreateArray"], ["CreateMap"])
+    expression = expressions.expressions[generator]
+    operands = [expressions.expressions[row].kind for row in expression.operands]
+    return expression.kind in ("JsonTuple", "Stack") or operands in (["CreateArray"], ["CreateMap"])
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
     """Return the `count` new columns of a generator: by position for STACK and INLINE, else its value."""
-    stacked = expressions.operands(generator, kind="Stack")[1:]
-    if stacked:
+    expression = expressions.expressions[generator]
+    if expression.kind == "Stack":
+        stacked = expression.operands[1:]
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
-    if expressions.operands(generator, kind="Inline"):
-        names = expressions.expression(generator).details.get("names", [])
-        if len(names) == count:
-            return [struct_field(value, name) for name in names]
+    names = expression.details.get("names", []) if expression.kind == "Inline" else []
+    if names and len(names) == count:
+        return [struct_field(value, name) for name in names]
     plain = ColumnLineage(value.direct, value.indirect)
-    kind = expressions.expression(generator).kind
-    if count == {"Explode": 2, "PosExplode": 3}.get(kind):
+    if count == {"Explode": 2, "PosExplode": 3}.get(expression.kind):
         return [plain] * (count - 2) + [map_keys(value), map_values(value)]
     # The last column has the structs of the array. A column before it is their position.
     return [plain] * (count - 1) + [value][:count]

@@ -145,7 +145,7 @@ def command_columns(
         if child is not None
         for number, column in relations[child].columns.items()
     }
-    resolver = ExpressionResolver(plan.expressions, columns=columns, outer=columns, relations=relations)
+    resolver = ExpressionResolver(plan.expressions, inputs=columns, outer=columns, relations=relations)
     output = plan.nodes[target].rows("output") if target is not None else []
     names = plan.names(output)
     values = resolver.resolve_all(output)
@@ -186,7 +186,7 @@ def _merged(
     stored = {} if target is None else names_by_id(plan, plan.nodes[target].rows("output"))
     inserts = node.rows("notMatchedClauses")
     for clause in (row for name in _CLAUSES for row in node.rows(name)):
-        operands = resolver.operands(clause)
+        operands = plan.expressions[clause].operands
         actions = [row for row in operands if plan.expressions[row].kind == "DeltaMergeAction"]
         conditions = [row for row in operands if row not in actions]
         tested = influences(resolver.resolve_all(conditions), CONDITIONAL)
@@ -195,7 +195,7 @@ def _merged(
         for action in actions:
             name = plan.expressions[action].name or ""
             value = resolver.resolve(action)
-            given = plan.expressions[resolver.operands(action)[-1]]
+            given = plan.expressions[plan.expressions[action].operands[-1]]
             if is_given(given, name, stored, is_insert=clause in inserts):
                 value = merge([value], indirect=tested)
             columns[name] = merge([columns.get(name, NO_LINEAGE), value])
