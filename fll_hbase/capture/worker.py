@@ -200,7 +200,9 @@ class CaptureWorker:
         """Send what is available, then wait unless there is more; return whether to go on."""
         request = self._latest_request()
         is_drained = self._is_stopped or not request.is_urgent or self._drain_listener(request)
-        progress = self._attempt(self._send_own, request)
+        progress = self._attempt(
+            lambda seconds: self._delivery.step(self._client, wait_seconds=seconds), request
+        )
         if progress is Progress.IDLE and self._complete(request, is_drained=is_drained):
             progress = Progress.SENT
         if self._delivery.is_complete:
@@ -281,9 +283,6 @@ class CaptureWorker:
                 self._completed = request.flush
                 self._condition.notify_all()
         return False
-
-    def _send_own(self, wait_seconds: float | None) -> bool:
-        return self._delivery.step(self._client, wait_seconds=wait_seconds)
 
     def _send_left(self, _: float | None) -> bool:
         """Take one step with the files of ended applications; return whether there were any."""

@@ -62,10 +62,6 @@ class ConsumerLag:
     total: int
     partitions: Mapping[str, int] = field(default_factory=dict)
 
-    def summary(self) -> dict[str, Any]:
-        """Return the lag as JSON members."""
-        return {"total": self.total, "partitions": dict(self.partitions)}
-
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
