@@ -18,7 +18,7 @@ from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window
 from fll_hbase.runtime.errors import LineageError, NotFound
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sample import bank, hospital, seed_pipeline
-from fll_hbase.sample.schedule import DAYS
+from fll_hbase.sample.program import DAYS
 from fll_hbase.store.lineage_store import LineageStore
 
 PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *seed_pipeline.PROGRAMS)
