@@ -128,8 +128,8 @@ class KafkaSource:
         """Raise LineageError for messages of a schema registry unless the options declare that format."""
         if self.options.value_format is not ValueFormat.DETECT:
             return
-        wire = batch.where(_has_wire_format(f.col(MESSAGE)))
-        rows = wire.select(FILE, POSITION, _schema_id(f.col(MESSAGE)).alias("id")).take(1)
+        wire = batch.where(_has_wire_format())
+        rows = wire.select(FILE, POSITION, _schema_id().alias("id")).take(1)
         for row in rows:
             raise LineageError(
                 f"{row[FILE]}, offset {row[POSITION]}: the message is in the wire format of Confluent's"
@@ -140,7 +140,9 @@ class KafkaSource:
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """Return the documents of a batch's messages without fault as LINE, with offsets as positions."""
-        value = _document(f.col(MESSAGE), self.options.value_format)
+        value = f.col(MESSAGE)
+        if self.options.value_format is ValueFormat.CONFLUENT_JSON:
+            value = f.substring(value, HEADER_BYTES + 1, _ALL)
         readable = batch.where(self._fault().isNull())
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
 
@@ -162,8 +164,14 @@ class KafkaSource:
         return joined.withColumn("line", f.col(POSITION))
 
     def _fault(self) -> Column:
-        """Return a column with why a message cannot be a document, or null if it can."""
-        return _fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
+        """Return a column with why a message cannot be a document; null if it may be one or has no value."""
+        header = HEADER_BYTES if self.options.value_format is ValueFormat.CONFLUENT_JSON else 0
+        size = f.octet_length(MESSAGE)
+        too_large = f.format_string(
+            f"%d bytes, longer than {self.bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX", size
+        )
+        format_fault = _format_fault(self.options.value_format)
+        return f.when(size > self.bytes_max + header, too_large).otherwise(format_fault)
 
 
 StreamSource: TypeAlias = FolderSource | KafkaSource
@@ -187,44 +195,27 @@ def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -
         raise ConfigurationError(reason + advice) from error
 
 
-def _has_wire_format(value: Column) -> Column:
-    """Return the condition that a value begins like Confluent's wire format, unlike any JSON."""
-    return (f.substring(value, 1, 1) == f.lit(b"\x00")) & (f.octet_length(value) >= HEADER_BYTES)
+def _has_wire_format() -> Column:
+    """Return the condition that a message begins like Confluent's wire format, unlike any JSON."""
+    return (f.substring(MESSAGE, 1, 1) == f.lit(b"\x00")) & (f.octet_length(MESSAGE) >= HEADER_BYTES)
 
 
-def _schema_id(value: Column) -> Column:
-    """Return a column with the schema id, in decimal, of a value in the wire format."""
-    return f.conv(f.hex(f.substring(value, 2, 4)), 16, 10)
+def _schema_id() -> Column:
+    """Return a column with the schema id, in decimal, of a message in the wire format."""
+    return f.conv(f.hex(f.substring(MESSAGE, 2, 4)), 16, 10)
 
 
-def _document(value: Column, value_format: ValueFormat) -> Column:
-    """Return the bytes of the document in a value without fault."""
-    if value_format is not ValueFormat.CONFLUENT_JSON:
-        return value
-    return f.substring(value, HEADER_BYTES + 1, _ALL)
-
-
-def _fault(value: Column, value_format: ValueFormat, bytes_max: int) -> Column:
-    """Return a column with the reason a value cannot be a document; null if it may be one or is absent."""
-    header = HEADER_BYTES if value_format is ValueFormat.CONFLUENT_JSON else 0
-    size = f.octet_length(value)
-    too_large = f.format_string(
-        f"%d bytes, longer than {bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX", size
-    )
-    return f.when(size > bytes_max + header, too_large).otherwise(_format_fault(value, value_format))
-
-
-def _format_fault(value: Column, value_format: ValueFormat) -> Column:
-    """Return a column with why the bytes of a value do not match the expected format, or null if they do."""
-    is_wire = _has_wire_format(value)
+def _format_fault(value_format: ValueFormat) -> Column:
+    """Return a column with why a message does not have the expected format, or null if it has."""
+    is_wire = _has_wire_format()
     if value_format is not ValueFormat.CONFLUENT_JSON:
         advice = f"if it is JSON Schema, start with --value-format confluent-json; {_NO_AVRO}"
         text = f"in Confluent's wire format, with schema id %s: {advice}"
-        return f.when(is_wire, f.format_string(text, _schema_id(value)))
+        return f.when(is_wire, f.format_string(text, _schema_id()))
     no_json = f"no JSON behind the schema id %s of Confluent's wire format: {_NO_AVRO}"
-    is_json = f.substring(value, HEADER_BYTES + 1, 1).isin(_JSON_STARTS)
+    is_json = f.substring(MESSAGE, HEADER_BYTES + 1, 1).isin(_JSON_STARTS)
     plain = "not in Confluent's wire format: use --value-format json for a topic that mixes formats"
-    return f.when(~is_wire, f.lit(plain)).when(~is_json, f.format_string(no_json, _schema_id(value)))
+    return f.when(~is_wire, f.lit(plain)).when(~is_json, f.format_string(no_json, _schema_id()))
 
 
 def _is_read(options: KafkaOptions) -> Column:
