@@ -99,7 +99,7 @@ def install_once(spark: SparkSession) -> None:
 def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
     """Wait until the server has recorded everything written until now; return whether it has.
 
-    Returns True without capture. `timeout` is in seconds, for all applications together; None is no limit.
+    Returns True without capture. `timeout` is in seconds, for all applications together. None sets no limit.
     """
     deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]

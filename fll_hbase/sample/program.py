@@ -69,7 +69,7 @@ class Program:
                 yield start_ms, self._document(str(run), start_ms, self._state(run), window)
 
     def _state(self, run: uuid.UUID) -> State:
-        """Return the state of a run: that of the program if failed or aborted, else one by the run's id."""
+        """Return the program's state if it is failed or aborted, else a state by the id of the run."""
         if self.state.failed:
             return self.state
         return _STATES.get(run.int % _STATE_DIVISOR, State.COMPLETE)

@@ -65,7 +65,7 @@ class ConsumerLag:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """Counts, duration and, for Kafka, lag of a batch of a stream; lines of a repeated one are duplicates."""
+    """Counts and duration of a batch, with the lag of Kafka. Lines of a repeated batch are duplicates."""
 
     number: int
     counts: LineCounts

@@ -164,7 +164,7 @@ def decode_line(line: bytes) -> Line:
 
 
 def decode_plan(body: bytes) -> Plan:
-    """Decode a plan. Raises ValueError for another form, or operands or children that are no earlier rows."""
+    """Decode a plan. Raises ValueError for another form, or if operands or children are not earlier rows."""
     plan = typed_json.decode(body, Plan)
     for count, expression in enumerate(plan.expressions):
         _check_references(expression.operands, count)

@@ -1,8 +1,8 @@
 """Changes of rows by UPDATE, DELETE and MERGE.
 
-Spark plans those of Iceberg and other tables as queries. ReplaceData writes all rows of the files that
+Changes of Iceberg and other tables are planned as queries. ReplaceData writes all rows of the files that
 change. WriteDelta writes only the changed rows: its query contains neither unchanged rows nor the columns of
-deleted rows. Those of Delta Lake, and simple DELETEs, are commands without a query.
+deleted rows. Changes of Delta Lake, and simple DELETEs, are commands without a query.
 """
 
 from __future__ import annotations

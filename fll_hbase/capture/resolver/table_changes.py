@@ -52,7 +52,7 @@ def write_lifecycle(node: Node, *, is_create: bool) -> str:
 
 
 def listed_columns(row: Mapping[str, Any]) -> Types:
-    """Return the columns of a dataset in the catalogue, with their types, "" for an unknown one."""
+    """Return the columns of a dataset in the catalogue, with their types, or "" for an unknown type."""
     names = row.get("fields", ())
     return dict.fromkeys(names, "") | dict(zip(names, row.get("types", ()), strict=False))
 

@@ -90,7 +90,7 @@ class LineageStreamWriter(_Writer, DataSourceStreamArrowWriter):
 
 
 def open_writer(kind: type[W], options: Mapping[str, str], schema: StructType) -> W:
-    """Return a writer with these options, whose names and that of the column `value` are case-insensitive.
+    """Return a writer with these options. Their names and the column `value` are case-insensitive.
 
     Raises ConfigurationError, including for a frame without that column.
     """

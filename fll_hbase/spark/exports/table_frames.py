@@ -1,7 +1,7 @@
 """Frames of the tables of a store for jobs: the rows of the data source, without its interface.
 
-Spark's Python data sources need Spark 4, but these frames also work on 3.5. Edges are those of runs that were
-already read, for each run, or each edge once.
+Spark's Python data sources need Spark 4, but these frames also work on 3.5. Frames of edges begin with runs
+that were already read, and have the edges of each run, or each edge once.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ _FIELDS = arrow_schema(OUTCOMES)
 class Target:
     """The store to record in, the namespace of documents without one, and the limit of rejects.
 
-    With `take_over`, a run replaces one of another program with the same id; else its line is rejected.
+    With `take_over`, a run replaces another program's run with the same id. Else its line is rejected.
     """
 
     settings: Settings
