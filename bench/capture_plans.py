@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.report import print_figure
 from fll_hbase.capture.compiler import start_listener
-from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.resolver import Resolver
 from fll_hbase.spark.session import session
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _measure(label: str, target: str, listener: Any, frame: DataFrame) -> None:
     query.analyzed()
     dumps, lines = zip(*(_timed(lambda: listener.dump(query)) for _ in range(REPEATS)), strict=True)
     line = _as_write(lines[0])
-    resolved = [_timed(lambda: Resolver(ResolverSettings("bench")).events(line))[0] for _ in range(REPEATS)]
+    resolved = [_timed(lambda: Resolver("bench").events(line))[0] for _ in range(REPEATS)]
     print_figure(f"{label}: first dump", dumps[0], "s")
     print_figure(f"{label}: dump", median(dumps[1:]), "s")
     print_figure(f"{label}: event", median(resolved), "s")

@@ -20,8 +20,8 @@ from bench.report import print_figure
 from fll_hbase.keys import layout
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.runtime.config import Settings
-from fll_hbase.spark.jobs import check_audit, retention_hashes
-from fll_hbase.spark.jobs.retention_hashes import Collection
+from fll_hbase.spark.jobs import check, retention
+from fll_hbase.spark.jobs.retention import Collection
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.check import WHOLE_TABLE
 from fll_hbase.tables import Table, open_table
@@ -50,7 +50,7 @@ def _measure(engine: str, url: str, size: int) -> None:
         rows = sum(1 for _ in table.scan(*WHOLE_TABLE))
         scans: dict[str, Callable[[], Iterable[Any]]] = {
             "bare scan": partial(table.scan, *WHOLE_TABLE),
-            CHECK: partial(check_audit.hash_rows, table, *WHOLE_TABLE),
+            CHECK: partial(check.hash_rows, table, *WHOLE_TABLE),
             "retention without garbage": partial(_retention, table, url),
         }
         seconds = {title: [_cpu_seconds(scan) for _ in range(ROUNDS)] for title, scan in scans.items()}
@@ -61,11 +61,9 @@ def _measure(engine: str, url: str, size: int) -> None:
 
 def _retention(table: Table, url: str) -> Iterable[Any]:
     """Yield hashes of what runs need and of all that could be deleted."""
-    collection = Collection(
-        Settings(store=url), retention_hashes.ANY_AGE_MS, RetentionPolicy(), dry_run=False
-    )
-    for start, stop in retention_hashes.key_ranges([layout.RUNS, *retention_hashes.OLD]):
-        yield from retention_hashes.hash_range(table, start, stop, collection=collection)
+    collection = Collection(Settings(store=url), retention.ANY_AGE_MS, RetentionPolicy(), dry_run=False)
+    for start, stop in retention.key_ranges([layout.RUNS, *retention.OLD]):
+        yield from retention.hash_range(table, start, stop, collection=collection)
 
 
 def _cpu_seconds(scan: Callable[[], Iterable[Any]]) -> float:

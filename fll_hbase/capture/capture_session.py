@@ -19,11 +19,10 @@ from weakref import WeakSet
 
 from fll_hbase.capture.capture_settings import CaptureSettings, read_settings
 from fll_hbase.capture.compiler import CaptureUnavailable, start_listener
-from fll_hbase.capture.plan_spool import PlanHead, PlanSpool, open_plan_spool
-from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.plan_spool import open_plan_spool
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.client.remote.http_session import HttpSession
-from fll_hbase.runtime.errors import ConfigurationError, LineageError
+from fll_hbase.runtime.errors import LineageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -100,8 +99,7 @@ def install_once(spark: SparkSession) -> None:
 def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
     """Wait until the server has recorded everything written until now; return whether it has.
 
-    Returns True without capture. `timeout` is in seconds, for all applications of this process together.
-    None sets no limit.
+    Returns True without capture. `timeout` is in seconds, for all applications together. None sets no limit.
     """
     deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]
@@ -146,7 +144,9 @@ def _install(context: SparkContext, settings: CaptureSettings) -> bool:
 
 def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
     """Start the listener and the thread of an application. Raises LineageError."""
-    client, spool = _open(settings)
+    # A single attempt; the thread repeats it.
+    client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
+    spool = open_plan_spool(settings.spool)
     plan_file = spool.create(
         settings.destination,
         settings.namespace,
@@ -159,30 +159,7 @@ def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
         plan_file.remove()
         client.close()
         raise
-    return CaptureWorker(spool, plan_file, listener, client, make_resolver)
-
-
-def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
-    """Open the server's session and the spool of plans. Raises ConfigurationError with the faults of both."""
-    faults = []
-    client = spool = None
-    try:
-        # A single attempt; the thread repeats it.
-        client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
-    except ConfigurationError as error:
-        faults.append(str(error))
-    try:
-        spool = open_plan_spool(settings.spool)
-    except ConfigurationError as error:
-        faults.append(str(error))
-    if client is None or spool is None:
-        raise ConfigurationError("; ".join(faults))
-    return client, spool
-
-
-def make_resolver(head: PlanHead) -> Resolver:
-    """Return a new resolver with the namespace and the literals setting from the head of a plan file."""
-    return Resolver(ResolverSettings(namespace=head.namespace, literals=head.literals))
+    return CaptureWorker(spool, plan_file, listener, client)
 
 
 def _running() -> list[_Capture]:

@@ -69,15 +69,22 @@ def read_settings(
     """
     values: dict[str, str | int] = {}
     faults: list[str] = []
-    for name in _SPARK_NAMES:
-        source, value = _find(name, arguments, spark_value, environment)
-        if value is None:
+    for name, part in _SPARK_NAMES.items():
+        spark_name, variable = SPARK_PREFIX + part, config.PREFIX + name.upper()
+        sources = (
+            (name.removeprefix("capture_"), arguments.get(name)),
+            (spark_name, spark_value(spark_name)),
+            (variable, environment.get(variable)),
+        )
+        given = [(source, value) for source, value in sources if value is not None]
+        if not given:
             values[name] = getattr(config.DEFAULTS, name)
             continue
+        source, value = given[0]
         try:
             values[name] = config.convert(name, _WORDS.get(str(value).lower(), value))
         except ConfigurationError as error:
-            faults.append(str(error).replace(f"{config.PREFIX}{name.upper()}=", f"{source}="))
+            faults.append(str(error).replace(f"{variable}=", f"{source}="))
     if not values.get("capture_url"):
         return None
     spool = _spool(str(values["capture_spool"]), environment)
@@ -113,24 +120,6 @@ def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
     except RuntimeError:
         # The path names the home directory of an unknown user.
         return None
-
-
-def _find(
-    name: str,
-    arguments: Mapping[str, str | int | None],
-    spark_value: Callable[[str], str | None],
-    environment: Mapping[str, str],
-) -> tuple[str, str | int | None]:
-    """Return the source and the value of a setting; the value is None if it is set nowhere."""
-    argument = arguments.get(name)
-    if argument is not None:
-        return name.removeprefix("capture_"), argument
-    spark_name = SPARK_PREFIX + _SPARK_NAMES[name]
-    value = spark_value(spark_name)
-    if value is not None:
-        return spark_name, value
-    variable = config.PREFIX + name.upper()
-    return variable, environment.get(variable)
 
 
 def _faults(values: Mapping[str, str | int]) -> list[str]:

@@ -24,9 +24,8 @@ _log = logging.getLogger("fll_hbase.capture")
 
 
 def jar_path(parts: Iterable[str]) -> Path | None:
-    """Return the path of the jar for what its classes depend on.
-
-    None if the user has no home directory, or if XDG_CACHE_HOME is a relative path.
+    """Return the path of the jar for what its classes depend on, None without home or if XDG_CACHE_HOME is
+    relative.
     """
     digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     try:
@@ -48,10 +47,9 @@ def is_usable(jar: Path) -> bool:
 
 
 def write(jar: Path, classes: Mapping[str, bytes]) -> None:
-    """Write the classes by name as a jar, atomically for other processes.
+    """Write the classes by name as a jar, atomically for other processes; log a failure at DEBUG.
 
-    Removes all but the newest JARS_MAX jars. Does nothing in a directory that `_is_own` rejects. A failure is
-    logged at DEBUG.
+    Removes all but the newest JARS_MAX jars. Does nothing in a directory that `_is_own` rejects.
     """
     temporary = jar.with_name(f"{jar.name}.{os.urandom(4).hex()}")
     try:

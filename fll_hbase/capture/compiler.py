@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 
 class CaptureUnavailable(LineageError):
-    """Capture cannot run in this Spark; `reason` names its version or what else is missing."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+    """Capture cannot run in this Spark; the text names its version or what else is missing."""
 
 
 _PACKAGE = "fll.capture"
@@ -48,7 +44,7 @@ _IMPORT = re.compile(r"^import [\w.]+;\n", re.MULTILINE)
 
 
 class Listener:
-    """A registered listener. Its methods call the driver's JVM."""
+    """A registered listener. Its methods call the driver's JVM, and may raise once that has ended."""
 
     def __init__(self, listener: Any) -> None:
         self._listener = listener
@@ -58,11 +54,11 @@ class Listener:
         return int(self._listener.waiting())
 
     def dropped(self) -> int:
-        """Return how many lines were lost, neither written to the plan file nor waiting for it."""
+        """Return how many executions are not in the plan file, because it is full or cannot be written."""
         return int(self._listener.dropped())
 
     def missed(self) -> int:
-        """Return how many executions, of any kind, ended without an event because Spark dropped it."""
+        """Return how many executions, of any kind, may be missing because Spark dropped their events."""
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:

@@ -1,19 +1,21 @@
-"""Delivery of one plan file: its lines become events, which are sent and acknowledged in order."""
+"""Delivery of plan files: their lines become events, which are sent and acknowledged in order."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from pathlib import Path
 
-from fll_hbase.capture.losses import describe, loss_event
-from fll_hbase.capture.plan_lines import PlanLines
-from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanSpoolError
+from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanSpool, PlanSpoolError
+from fll_hbase.capture.resolver import Resolver
 from fll_hbase.capture.resolver.dump import Application, decode_line
+from fll_hbase.capture.resolver.events import PRODUCER, run_id
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.client.remote.problems import DOCUMENT_FAULTS
+from fll_hbase.recorder.marked_directory import os_reason
 from fll_hbase.runtime.batches import split_batches
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
@@ -26,20 +28,46 @@ EVENTS_MAX = 500
 READ_BYTES_MAX = 2**22
 """Bytes of plans that are resolved before their events are sent."""
 
+IDLE_SECONDS_MIN = 30.0
+"""Age at which a file without an end counts as complete; a JVM outlives its driver by less."""
+
 _BEGIN = b'{"application":'
 _END = b'"applicationEnd"'
 _END_BYTES = 100
 """Length of the end of a line that names its kind."""
 
 
-class EventSource(Protocol):
-    """Makes OpenLineage events from the lines of one plan file, in order."""
+class PlanLines:
+    """The complete lines of a plan file, read as they are appended."""
 
-    def events(self, line: bytes) -> list[dict[str, Any]]:
-        """Return the events that this line completes."""
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
 
-    def finish(self) -> list[dict[str, Any]]:
-        """Return the events that waited for more lines when the application ended."""
+    def read(self, bytes_max: int) -> list[tuple[int, bytes]]:
+        """Return lines that were not read before, each with the offset of its end.
+
+        Reads parts of `bytes_max` bytes until one contains the end of a line. Raises PlanSpoolError.
+        """
+        content = b""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                while len(content) < bytes_max or b"\n" not in content:
+                    part = file.read(bytes_max)
+                    if not part:
+                        break
+                    content += part
+        except OSError as error:
+            raise PlanSpoolError(f"{self._path} cannot be read: {os_reason(error)}") from error
+        # Read an unfinished line again later: the listener takes back a line that a full disk cut.
+        # splitlines() would also end lines at other characters.
+        *complete, _ = content.split(b"\n")
+        lines = []
+        for line in complete:
+            self._offset += len(line) + 1
+            lines.append((self._offset, line))
+        return lines
 
 
 class PlanDelivery:
@@ -48,11 +76,11 @@ class PlanDelivery:
     `sent` and `refused` count events.
     """
 
-    def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
+    def __init__(self, plan_file: PlanFile) -> None:
         """Begin at the start of the plan file. Acknowledged lines are resolved again, but not sent again."""
         self.plan_file = plan_file
         self.sent = self.refused = 0
-        self._source = source
+        self._resolver = Resolver(plan_file.head.namespace)
         self._lines = PlanLines(plan_file.path)
         # Later lines may refer to lines before this offset, so those are resolved again, but not sent again.
         self._acknowledged = plan_file.acknowledged()
@@ -81,18 +109,18 @@ class PlanDelivery:
 
     def finish(self) -> None:
         """Add events that still wait for lines, and an event that counts executions missing from the file."""
-        self._add(self._source.finish())
+        self._add(self._resolver.finish())
         losses = self.plan_file.losses()
         # Without the first line the application is unknown.
         if losses and self._application:
-            self._add([loss_event(self._application, self.plan_file.head.namespace, losses)])
+            self._add([_loss_event(self._application, self.plan_file.head.namespace, losses)])
         self.is_finished = True
 
     def report_losses(self, losses: Losses) -> None:
         """Store and log the number of lost executions, unless it is known. Raises PlanSpoolError."""
         reported = self.plan_file.losses()
         if losses.unwritten > reported.unwritten or losses.unseen > reported.unseen:
-            _log.warning("not recorded are %s", describe(losses))
+            _log.warning("not recorded are %s", _describe(losses))
             self.plan_file.store_losses(losses)
 
     @property
@@ -124,7 +152,7 @@ class PlanDelivery:
         """Read and resolve further lines, including the application's end; return whether there were any."""
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
-            events = self._source.events(line)
+            events = self._resolver.events(line)
             self._read_until = end
             if end > self._acknowledged:
                 self._add(events)
@@ -159,6 +187,30 @@ class PlanDelivery:
         del self._pending[: len(batch)]
 
 
+def send_left(spool: PlanSpool, client: HttpSession, *, destination: str | None) -> Iterator[PlanDelivery]:
+    """Send the plans left for a destination (None: for any) to `client`.
+
+    Yields the delivery of a file after each step, and once more when the file is done. A file is removed when
+    all of it is recorded. A file that may still grow stays, since the JVM of an application outlives its
+    driver by a few seconds. Raises LineageError when the server does not answer or a file cannot be used.
+    """
+    for plan_file in spool.left(destination):
+        delivery = PlanDelivery(plan_file)
+        try:
+            while delivery.step(client):
+                yield delivery
+            if not delivery.is_finished and plan_file.idle_seconds() > IDLE_SECONDS_MIN:
+                delivery.finish()
+                while delivery.step(client):
+                    yield delivery
+            if delivery.is_finished:
+                delivery.complete()
+            yield delivery
+        finally:
+            if not delivery.is_complete:
+                plan_file.close()
+
+
 def _losses(line: bytes) -> Losses:
     """Return the numbers of lost executions in an `applicationEnd` line; zeros if it is damaged."""
     try:
@@ -184,3 +236,37 @@ def _send(
             *_send(client, events[middle:], wait_seconds),
         ]
     return [(events[index], error) for index, error in sorted(answers.items())]
+
+
+def _loss_event(application: Application, namespace: str, losses: Losses) -> Json:
+    """Return the event of the application's run that says how many executions are missing from the file.
+
+    The run is the parent of all runs of the application. The API shows its `errorMessage`.
+    """
+    text = f"capture lost {_describe(losses)}"
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": PRODUCER,
+        "run": {
+            "runId": run_id(application),
+            "facets": {"errorMessage": {"message": text, "programmingLanguage": "python"}},
+        },
+        "job": {"namespace": namespace, "name": application.name},
+        "inputs": [],
+        "outputs": [],
+    }
+
+
+def _describe(losses: Losses) -> str:
+    """Return how many executions were lost and why, as a string for logs and errors; "" if none were."""
+    texts = []
+    if losses.unwritten:
+        texts.append(f"{losses.unwritten} executions of this application, because the spool was full")
+    if losses.unseen:
+        # Not all executions write, and Spark does not say which ones it dropped.
+        texts.append(
+            f"up to {losses.unseen} executions of this application: Spark dropped their events, as the queue"
+            " of the listener was full (spark.scheduler.listenerbus.eventqueue.fll.capacity)"
+        )
+    return "; ".join(texts)

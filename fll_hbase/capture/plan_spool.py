@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fll_hbase.recorder.marked_directory import Marker, open_marked, os_reason, write_durably
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import LineageError
 
 MARKED = Marker("fll-capture", "fll-hbase capture spool 1\n", "a spool of capture")
@@ -78,10 +79,6 @@ class PlanFile:
     def refused_path(self) -> Path:
         """The file of events that the server refused; absent if there are none."""
         return self._file(REFUSED)
-
-    def size(self) -> int:
-        """Return the size of the plan file in bytes, or 0 if it is absent."""
-        return _size(self.path)
 
     def idle_seconds(self) -> float:
         """Return the seconds since the plan file was last changed. Raises OSError if it is absent."""
@@ -277,14 +274,8 @@ def _read_head(path: Path) -> PlanHead | None:
     """Return the head of a plan file, or None if it is absent or incomplete, as of a killed writer."""
     try:
         with path.open("rb") as file:
-            members = json.loads(file.read(_HEAD_BYTES_MAX))
-        return PlanHead(
-            str(members["destination"]),
-            str(members["namespace"]),
-            bool(members["literals"]),
-            int(members["bytes_max"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+            return typed_json.decode(file.read(_HEAD_BYTES_MAX), PlanHead)
+    except (OSError, ValueError):
         return None
 
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
-from fll_hbase.capture.left_plans import send_left
-from fll_hbase.capture.pauses import Pauses
-from fll_hbase.capture.plan_delivery import EventSource, PlanDelivery
-from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanHead, PlanSpool
+from fll_hbase.capture.compiler import Listener
+from fll_hbase.capture.plan_delivery import PlanDelivery, send_left
+from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanSpool
 from fll_hbase.client.remote.http_session import HttpSession
 from fll_hbase.runtime.errors import LineageError
 
@@ -32,35 +32,58 @@ DRAIN_SECONDS = 1.0
 STOP_SECONDS = 1.0
 """Part of the closing time reserved for the end of the plan file and for storing losses."""
 
+PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 60.0
+"""The pause doubles with each failed attempt."""
+
+URGENT_SECONDS = 0.5
+"""The pause while a caller waits."""
+
+RETRY_AFTER_SECONDS_MAX = 600.0
+
 T = TypeVar("T")
 
 
-class Listener(Protocol):
-    """The listener in the JVM; any method may raise once the JVM has ended."""
+class Pauses:
+    """Decides when the next attempt may be made. Not safe for threads."""
 
-    def waiting(self) -> int:
-        """Return how many lines wait in memory for room in the plan file."""
+    def __init__(self, spool: Path) -> None:
+        """Begin without a pause; logs name `spool` as the place where lineage waits."""
+        self._spool = spool
+        self._pause_seconds = 0.0
+        self._failed_at = 0.0
+        self._retry_after_seconds = 0.0
+        self._reported: type[LineageError] | None = None
 
-    def dropped(self) -> int:
-        """Return how many executions are not in the plan file, because it is full or cannot be written."""
+    def blocked_seconds(self, *, is_urgent: bool) -> float:
+        """Return the seconds until the next attempt, 0 or less if it may be made now.
 
-    def missed(self) -> int:
-        """Return how many executions may not be in the plan file, because Spark dropped their events."""
-
-    def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has exactly `recorded` bytes, then write waiting lines.
-
-        Returns whether it was emptied.
+        Urgency shortens our pause, but not the server's.
         """
+        if not self._pause_seconds:
+            return 0.0
+        pause = min(self._pause_seconds, URGENT_SECONDS) if is_urgent else self._pause_seconds
+        return self._failed_at + max(pause, self._retry_after_seconds) - time.monotonic()
 
-    def wait_until_empty(self, seconds: float) -> bool:
-        """Wait until all events so far are processed; return False if that takes more than `seconds`."""
+    def add_failure(self, error: LineageError) -> None:
+        """Count a failed attempt; log it unless the last one failed in the same way."""
+        self._failed_at = time.monotonic()
+        self._retry_after_seconds = min(getattr(error, "retry_after_seconds", 0.0), RETRY_AFTER_SECONDS_MAX)
+        self._pause_seconds = min(max(2 * self._pause_seconds, PAUSE_SECONDS_FIRST), PAUSE_SECONDS_MAX)
+        if self._reported is not type(error):
+            _log.warning("lineage waits in %s, and is sent later: %s", self._spool, error)
+            self._reported = type(error)
 
-    def stop(self) -> None:
-        """End the plan file and drop lines that wait for room."""
+    def report_end(self) -> None:
+        """Log that plans wait when capture ends, unless a failure has been logged since the last success."""
+        if self._reported is None:
+            _log.warning("lineage waits in %s, and is sent later: capture ends first", self._spool)
 
-    def disconnect(self) -> None:
-        """Close the connection of this thread to the JVM."""
+    def add_success(self) -> None:
+        """End the pauses; log that the server accepts lineage again if a failure was logged."""
+        self._pause_seconds = self._retry_after_seconds = 0.0
+        if self._reported:
+            _log.info("the server accepts lineage again")
+            self._reported = None
 
 
 class Progress(Enum):
@@ -93,18 +116,12 @@ class CaptureWorker:
     """
 
     def __init__(
-        self,
-        spool: PlanSpool,
-        plan_file: PlanFile,
-        listener: Listener,
-        client: HttpSession,
-        make_source: Callable[[PlanHead], EventSource],
+        self, spool: PlanSpool, plan_file: PlanFile, listener: Listener, client: HttpSession
     ) -> None:
-        self._delivery = PlanDelivery(plan_file, make_source(plan_file.head))
+        self._delivery = PlanDelivery(plan_file)
         self._listener = listener
         self._client = client
         self._spool = spool
-        self._make_source = make_source
         self._pauses = Pauses(spool.path)
         self._left: Iterator[PlanDelivery] = iter(())
         self._left_next = 0.0
@@ -183,7 +200,9 @@ class CaptureWorker:
         """Send what is available, then wait unless there is more; return whether to go on."""
         request = self._latest_request()
         is_drained = self._is_stopped or not request.is_urgent or self._drain_listener(request)
-        progress = self._attempt(self._send_own, request)
+        progress = self._attempt(
+            lambda seconds: self._delivery.step(self._client, wait_seconds=seconds), request
+        )
         if progress is Progress.IDLE and self._complete(request, is_drained=is_drained):
             progress = Progress.SENT
         if self._delivery.is_complete:
@@ -265,9 +284,6 @@ class CaptureWorker:
                 self._condition.notify_all()
         return False
 
-    def _send_own(self, wait_seconds: float | None) -> bool:
-        return self._delivery.step(self._client, wait_seconds=wait_seconds)
-
     def _send_left(self, _: float | None) -> bool:
         """Take one step with the files of ended applications; return whether there were any."""
         if next(self._left, None) is not None:
@@ -277,7 +293,7 @@ class CaptureWorker:
         # Also after an error, because the iterator that raised it has ended.
         self._left_next = time.monotonic() + LEFT_POLL_SECONDS
         destination = self._delivery.plan_file.head.destination
-        self._left = send_left(self._spool, self._client, self._make_source, destination=destination)
+        self._left = send_left(self._spool, self._client, destination=destination)
         return next(self._left, None) is not None
 
     def _wait(self, request: _Request) -> None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from fll_hbase.model.runs import State
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.sample.builders import dataset, read, transform, write
-from fll_hbase.sample.schedule import Program, daily, hourly, releases
+from fll_hbase.sample.program import Program, daily, dataset, hourly, read, releases, transform, write
 
 BANK = "bank"
 MARKETING = "marketing"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.sample.builders import dataset, read, transform, write
-from fll_hbase.sample.schedule import Program, daily, hourly, releases
+from fll_hbase.sample.program import Program, daily, dataset, hourly, read, releases, transform, write
 
 HOSPITAL = "hospital"
 

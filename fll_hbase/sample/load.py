@@ -17,7 +17,7 @@ from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Window
 from fll_hbase.runtime.errors import LineageError, NotFound
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sample import bank, hospital, seed_pipeline
-from fll_hbase.sample.schedule import DAYS
+from fll_hbase.sample.program import DAYS
 from fll_hbase.store.lineage_store import LineageStore
 
 PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *seed_pipeline.PROGRAMS)
@@ -82,19 +82,14 @@ def load(
 
 
 def is_aged(store: LineageStore, end_ms: int) -> bool:
-    """Return whether a store has the sample, but no run of it in the day before `end_ms`, else False."""
-    newest_ms = newest_start_ms(store)
-    return newest_ms is not None and newest_ms < end_ms - DAY_MS
-
-
-def newest_start_ms(store: LineageStore) -> int | None:
-    """Return the start of the newest run of the sample, None if there is none, by one read of 1,000 runs."""
+    """Return whether a store has the sample, but no run of it in the day before `end_ms`, by one read."""
     try:
         page = store.runs(_DATASET, Window(0, START_LIMIT_MS), limit=RUNS_READ_MAX)
     except NotFound:
-        return None
+        return False
     starts = (listed.run.start_ms for listed in page.runs if _is_of_sample(listed.run))
-    return next(starts, None)
+    newest_ms = next(starts, None)
+    return newest_ms is not None and newest_ms < end_ms - DAY_MS
 
 
 def _is_of_sample(run: ProgramRun) -> bool:

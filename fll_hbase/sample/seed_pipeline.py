@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fll_hbase.runtime.json_types import Json
-from fll_hbase.sample.builders import dataset
-from fll_hbase.sample.schedule import Program, Release, daily
+from fll_hbase.sample.program import Program, Release, daily, dataset
 
 NAMESPACE = "myns"
 SOURCE = dataset(NAMESPACE, "user_data", "files contains user information")

@@ -1,11 +1,15 @@
-"""Spark sessions of jobs, from spark-submit or local."""
+"""Spark sessions of jobs, from spark-submit or local, and the signals that end a stream between batches."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from fll_hbase.runtime.errors import ConfigurationError
@@ -25,6 +29,8 @@ DRIVER_MEMORY = "spark.driver.memory"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LATE = (DRIVER_MEMORY, _JAVA_OPTIONS, "spark.driver.defaultJavaOptions", "spark.driver.extraClassPath")
 """Settings of the driver's JVM, which already runs under spark-submit."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _LOG = Path(__file__).with_name("log4j2.properties")
 _LOCAL_SETTINGS = {
@@ -112,3 +118,25 @@ def _merge_settings(settings: Mapping[str, str], *, is_local: bool) -> dict[str,
 def _is_submitted() -> bool:
     """Return whether spark-submit runs this process, so that master and settings are its own."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_ENV_LOADED" in os.environ
+
+
+@contextmanager
+def stop_on_signals(stop: Event) -> Iterator[None]:
+    """Return a context in which the first SIGTERM or SIGINT sets `stop`.
+
+    A second signal of the same kind goes to the previous handler. The previous handlers are restored at the
+    end. Raises ValueError outside the main thread, because only the main thread may set handlers.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        """Set `stop` and restore the previous handler of the signal."""
+        # A second Ctrl-C then interrupts at once.
+        signal.signal(number, previous[signal.Signals(number)])
+        stop.set()
+
+    previous = {number: signal.signal(number, handle) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

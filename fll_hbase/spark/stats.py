@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, field
+from operator import add
 from typing import Any
 
-from fll_hbase.spark.streams.kafka_lag import ConsumerLag
+PARTITIONS_MAX = 20
+"""Maximum number of partitions that a report lists, beginning with the greatest lag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,7 @@ class LineCounts:
 
     def __add__(self, other: LineCounts) -> LineCounts:
         """Return the sums of both counts."""
-        return LineCounts(
-            self.recorded + other.recorded,
-            self.repeated + other.repeated,
-            self.rejected + other.rejected,
-            self.replaced + other.replaced,
-        )
+        return LineCounts(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +56,16 @@ class LoadReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchReport:
-    """Counts and duration of one batch of a stream; lines of a repeated batch count as duplicates.
+class ConsumerLag:
+    """Messages that are not read yet: the total, and by `topic/partition` for the greatest lags."""
 
-    Only streams from Kafka have a `lag`.
-    """
+    total: int
+    partitions: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """Counts and duration of a batch, with the lag of Kafka. Lines of a repeated batch are duplicates."""
 
     number: int
     counts: LineCounts
@@ -70,7 +74,7 @@ class BatchReport:
 
     def summary(self) -> dict[str, Any]:
         """Return the report as JSON members."""
-        lag = {"lag": self.lag.summary()} if self.lag else {}
+        lag = {"lag": asdict(self.lag)} if self.lag else {}
         return {"batch": self.number, **to_members(self.counts, self.seconds), **lag}
 
     def __str__(self) -> str:
@@ -113,3 +117,26 @@ def describe(counts: LineCounts, seconds: float, *, rejects: str = "") -> str:
 def _per_second(counts: LineCounts, seconds: float) -> float:
     """Return the lines read per second; durations below a millisecond count as one."""
     return counts.read / max(seconds, 0.001)
+
+
+def parse_lag(progress: Mapping[str, Any]) -> ConsumerLag | None:
+    """Return the lag after a batch from Spark's progress, or None for sources without offsets."""
+    source: Mapping[str, Any] = next(iter(progress.get("sources", ())), {})
+    ends, latest = (_parse_offsets(source.get(name)) for name in ("endOffset", "latestOffset"))
+    if not ends:
+        return None
+    lags = {name: max(offset - ends.get(name, offset), 0) for name, offset in latest.items()}
+    furthest = sorted(lags.items(), key=lambda item: (-item[1], item[0]))[:PARTITIONS_MAX]
+    return ConsumerLag(sum(lags.values()), {name: lag for name, lag in furthest if lag})
+
+
+def _parse_offsets(offsets: Any) -> dict[str, int]:
+    """Return offsets by `topic/partition` from text or values, or {} for a source other than Kafka."""
+    topics = json.loads(offsets) if isinstance(offsets, str) else offsets
+    if not isinstance(topics, Mapping) or not all(isinstance(value, Mapping) for value in topics.values()):
+        return {}
+    return {
+        f"{topic}/{partition}": int(offset)
+        for topic, partitions in topics.items()
+        for partition, offset in partitions.items()
+    }

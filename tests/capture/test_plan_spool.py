@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from fll_hbase.capture.plan_lines import PlanLines
+from fll_hbase.capture.plan_delivery import PlanLines
 from fll_hbase.capture.plan_spool import PlanFile, PlanSpool, PlanSpoolError, open_plan_spool
 from fll_hbase.runtime.errors import ConfigurationError
 from tests.support.capture import recorded_plans

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.capture.capture_session import make_resolver
-from fll_hbase.capture.left_plans import send_left
+from fll_hbase.capture.plan_delivery import send_left
 from fll_hbase.capture.plan_spool import Losses, PlanSpool, open_plan_spool
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.client.remote.http_session import HttpSession
@@ -43,7 +42,7 @@ def start(
     process = recorded_plans.append(plan_file.path, content, pause_seconds=pause_seconds)
     listener = ProcessListener(process, dropped, missed)
     client = HttpSession(url, timeout_seconds=0.0)
-    return CaptureWorker(spool, plan_file, listener, client, make_resolver), listener
+    return CaptureWorker(spool, plan_file, listener, client), listener
 
 
 def names(spool: PlanSpool) -> set[str]:
@@ -141,7 +140,7 @@ def test_what_was_acknowledged_is_not_sent_again(spool: PlanSpool, server: Linea
     plan_file.acknowledge(sum(map(len, content[:8])))
     plan_file.close()
     with closing(HttpSession(server.url)) as client:
-        (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
+        (*_, delivery) = send_left(spool, client, destination=server.url)
     assert (delivery.sent, delivery.is_complete) == (3, True)
     assert len(server.runs("job one")) == 3
 
@@ -151,10 +150,10 @@ def test_a_file_that_may_still_be_written_to_stays(spool: PlanSpool, server: Lin
     plan_file.path.write_bytes(lines("young", 4, is_ended=False) + b'{"unfinished')
     plan_file.close()
     with closing(HttpSession(server.url)) as client:
-        (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
+        (*_, delivery) = send_left(spool, client, destination=server.url)
         assert (delivery.sent, delivery.is_complete) == (4, False)
         os.utime(plan_file.path, (0, 0))
-        (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
+        (*_, delivery) = send_left(spool, client, destination=server.url)
     assert delivery.is_complete
     assert names(spool) == set()
     assert len(server.runs("young")) == 4
@@ -179,7 +178,7 @@ def test_executions_that_spark_dropped_are_reported(spool: PlanSpool, server: Li
     plan_file.path.write_bytes(lines("missed later", 1, is_ended=False) + end)
     plan_file.close()
     with closing(HttpSession(server.url)) as client:
-        assert list(send_left(spool, client, make_resolver, destination=server.url))[-1].is_complete
+        assert list(send_left(spool, client, destination=server.url))[-1].is_complete
     text = "executions of this application: Spark dropped their events, as the queue of the listener was full"
     (first,) = _reports(server, "missed")
     assert first.startswith(

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from fll_hbase.capture.capture_session import make_resolver
-from fll_hbase.capture.left_plans import send_left
+from fll_hbase.capture.plan_delivery import send_left
 from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.client.remote.http_session import HttpSession
@@ -42,7 +41,7 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     process = recorded_plans.append(plan_file.path, lines("secured", COUNT))
     wrong = f"{server.token[:-1]}{'0' if server.token[-1] != '0' else '1'}"
     client = HttpSession(server.url, timeout_seconds=0.0, token=wrong)
-    worker = CaptureWorker(spool, plan_file, ProcessListener(process), client, make_resolver)
+    worker = CaptureWorker(spool, plan_file, ProcessListener(process), client)
     assert not worker.flush(3.0)
     assert not worker.close(1.0)
     eventually(lambda: worker.is_done, "the worker ends")
@@ -51,7 +50,7 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     assert wrong not in caplog.text
 
     valid = HttpSession(server.url, timeout_seconds=SECONDS, token=server.token)
-    (*_, delivery) = send_left(spool, valid, make_resolver, destination=server.url)
+    (*_, delivery) = send_left(spool, valid, destination=server.url)
     assert delivery.sent == COUNT
     headers = {"Authorization": f"Bearer {server.token}"}
     target = f"{server.url}/v3/namespaces/shop/runs?start=0&end=2100-01-01&limit=1000"

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from fll_hbase.capture.compiler import start_listener
-from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.resolver import Resolver
 from fll_hbase.model.operations import Influence, InputField
 from tests.engines.random_queries import LIST, SPARK
 
@@ -24,7 +24,7 @@ class Capture:
             )
             self._spark.sql(f"CREATE TABLE {table} ({typed}) USING parquet LOCATION '{home}/{table}'")
         self._listener = start_listener(self._spark.sparkContext, f"{home}/plans", 1 << 28, literals=False)
-        self._resolver = Resolver(ResolverSettings("shop"))
+        self._resolver = Resolver("shop")
 
     def edges(self, query: str) -> tuple[frozenset[InputField], ...]:
         """Return the inputs of each column and, at the end, of all rows.

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pyarrow.parquet as pq
 import pyspark
@@ -27,7 +28,6 @@ from fll_hbase.spark.jobs.retention import apply_retention
 from fll_hbase.spark.lines.worker_ingest import Target
 from fll_hbase.spark.session import session
 from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.streams.shutdown import StopFlag
 from fll_hbase.spark.streams.stream_options import FolderOptions
 from fll_hbase.spark.streams.stream_sources import open_source
 from fll_hbase.store.lineage_store import LineageStore
@@ -117,7 +117,7 @@ def test_a_stream_stores_what_the_online_path_stores(
         paths=stream_job.StreamPaths(f"{home}/checkpoint", f"{home}/stream-rejects"),
         trigger=stream_job.Trigger(once=True),
         report=lambda _: None,
-        stop=StopFlag(),
+        stop=Event(),
     )
     assert report.counts == LineCounts(recorded=len(LINES), rejected=len(BAD))
     assert stored_rows(settings.store) == online_rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +14,6 @@ from fll_hbase.spark.jobs import stream
 from fll_hbase.spark.jobs.stream import StreamPaths, Trigger
 from fll_hbase.spark.lines.worker_ingest import Target
 from fll_hbase.spark.stats import BatchReport
-from fll_hbase.spark.streams.shutdown import StopFlag
 from fll_hbase.spark.streams.stream_options import FolderOptions, SourceOptions
 from fll_hbase.spark.streams.stream_rejects import Rejection
 from fll_hbase.spark.streams.stream_sources import StreamSource, open_source
@@ -50,7 +50,7 @@ class StreamSetup:
         self.other_url = f"sqlite:///{home}/online.db"
         self.checkpoint = home / "checkpoint"
         self.rejects = home / "rejects"
-        self.stop = StopFlag()
+        self.stop = Event()
 
     def drain(
         self,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fll_hbase.capture.resolver.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.resolver.resolver import Resolver
 
-__all__ = ["Resolver", "ResolverSettings"]
+__all__ = ["Resolver"]

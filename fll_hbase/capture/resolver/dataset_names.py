@@ -117,7 +117,7 @@ def jdbc_dialect(row: dict[str, Any]) -> str | None:
 
 def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
     """Return the tables of a JDBC relation. For a query, read them from its text without literals."""
-    from fll_hbase.capture.resolver.query_tables import query_tables, stored_parts
+    from fll_hbase.capture.resolver.jdbc_query import query_tables, stored_parts
 
     if name := row.get("name"):
         return [jdbc_table(row, stored_parts(name, jdbc_dialect(row)), written=name)]

@@ -120,6 +120,10 @@ class Plan(msgspec.Struct, frozen=True):
     expressions: list[Expression]
     nodes: list[Node]
 
+    def names(self, rows: Rows) -> list[str]:
+        """Return the names of the expressions in the rows, with "" for an expression without a name."""
+        return [self.expressions[row].name or "" for row in rows]
+
 
 class Execution(msgspec.Struct, frozen=True):
     """The times (epoch ms) and relations of an execution."""
@@ -160,10 +164,7 @@ def decode_line(line: bytes) -> Line:
 
 
 def decode_plan(body: bytes) -> Plan:
-    """Decode a plan.
-
-    Raises ValueError if it has another form, or if operands or children are not numbers of earlier rows.
-    """
+    """Decode a plan. Raises ValueError for another form, or if operands or children are not earlier rows."""
     plan = typed_json.decode(body, Plan)
     for count, expression in enumerate(plan.expressions):
         _check_references(expression.operands, count)

@@ -45,8 +45,7 @@ class FieldInput(NamedTuple):
 class WriteEvent:
     """Everything about one write. `fields` is None if its lineage is unknown.
 
-    `types` are the types of the output's columns by name, `types_read` of each input's. An unknown type is
-    "".
+    `types` has the types of the output's columns by name, `types_read` of each input's; "" is unknown.
     """
 
     application: Application

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fll_hbase.capture.resolver.dump import Expression
-from fll_hbase.capture.resolver.map_rules import MAP_RULES
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
@@ -20,11 +19,17 @@ from fll_hbase.capture.resolver.plan_lineage import (
 )
 from fll_hbase.capture.resolver.struct_fields import (
     SAME_ELEMENTS,
+    build_map,
     build_struct,
     compared_elements,
+    is_built_map,
+    map_keys,
+    map_value,
+    map_values,
     same_elements,
     struct_field,
     with_elements,
+    without_depth,
 )
 
 CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
@@ -83,36 +88,28 @@ def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _elements_of_all(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAY, CONCAT and FLATTEN: the elements, and their fields, come from all operands."""
+    """Resolve ARRAY, CONCAT, FLATTEN and MAP_CONCAT: elements, and their fields, come from all operands."""
     return with_elements(operands)
-
-
-def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve a function of SAME_ELEMENTS: keep the first operand's fields and depend on the others."""
-    return same_elements(expression.kind, operands)
 
 
 def _distinct_elements(expression: Expression, operands: Operands) -> ColumnLineage:
     """Resolve ARRAY_DISTINCT and COLLECT_SET: equality of structs depends on all of their fields."""
-    value = same_elements(expression.kind, operands)
+    value = same_elements(expression, operands)
     return compared_elements(value, [value], GROUP_BY)
 
 
 def _ordered_elements(expression: Expression, operands: Operands) -> ColumnLineage:
     """Resolve SORT_ARRAY, MAX and the like: the order of structs depends on all of their fields."""
-    value = same_elements(expression.kind, operands)
+    value = same_elements(expression, operands)
     return compared_elements(value, [value], SORT)
 
 
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NAMED_STRUCT: its fields have the names in the details and the operands as values."""
+    """Resolve NAMED_STRUCT, and ARRAYS_ZIP, whose structs have an element of each array.
+
+    The fields have the names in the details, and the operands as values.
+    """
     return build_struct(expression.details.get("names", []), operands)
-
-
-def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve ARRAYS_ZIP: structs with an element of each array. Earlier releases dump no names."""
-    names = expression.details.get("names")
-    return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
 
 
 def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
@@ -127,6 +124,52 @@ def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
     return struct_field(operands[0], expression.name or "")
 
 
+def _create_map(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve MAP: keys and values alternate."""
+    return build_map(operands[::2], operands[1::2], expression.details.get("keys", ()))
+
+
+def _map_from_arrays(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve MAP_FROM_ARRAYS: if one array is NULL, there is neither a key nor a value."""
+    keys, values = operands[:1], operands[1:]
+    elements = with_elements(list(map(without_depth, values)), indirect=influences(keys, CONDITIONAL))
+    return build_map([merge(keys, indirect=influences(values, CONDITIONAL))], [elements])
+
+
+def _map_from_entries(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve MAP_FROM_ENTRIES: structs of a key and a value, whatever their field names."""
+    (entries,) = operands
+    parts = list((entries.parts or {}).values())
+    if len(parts) != 2 or entries.rest or is_built_map(entries):
+        return merge(operands, least=Direct.TRANSFORMATION)
+    return build_map(parts[:1], parts[1:])
+
+
+def _map_entries(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve MAP_ENTRIES: structs of a key and a value."""
+    return build_struct(["key", "value"], [map_keys(operands[0]), map_values(operands[0])])
+
+
+def _map_contains_key(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve MAP_CONTAINS_KEY, which ignores values."""
+    return merge([map_keys(operands[0]), *operands[1:]], least=Direct.TRANSFORMATION)
+
+
+def _get_map_value(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve the value of a key; the details contain the key's number if it is a constant."""
+    return map_value(operands[0], operands[1], expression.details.get("key"))
+
+
+def _element_at(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve ELEMENT_AT of an array or a map. For a map, the details have `key`."""
+    if "key" in expression.details:
+        return _get_map_value(expression, operands)
+    if is_built_map(operands[0]):
+        # An array of maps.
+        return merge(operands, least=Direct.TRANSFORMATION)
+    return same_elements(expression, operands)
+
+
 def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
     """Resolve an edge of a time window without the conditions of the CASE by which Spark computes it."""
     value = merge(operands[:1], least=Direct.TRANSFORMATION)
@@ -135,23 +178,32 @@ def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
-    **dict.fromkeys(SAME_ELEMENTS, _same_elements),
-    **MAP_RULES,
+    **dict.fromkeys(SAME_ELEMENTS, same_elements),
     "AggregateExpression": _aggregate,
     "ArrayDistinct": _distinct_elements,
     "ArrayMax": _ordered_elements,
     "ArrayMin": _ordered_elements,
-    "ArraysZip": _zip,
+    "ArraysZip": _struct,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
     "CollectSet": _distinct_elements,
     "Concat": _elements_of_all,
     "CreateArray": _elements_of_all,
+    "CreateMap": _create_map,
     "CreateNamedStruct": _struct,
+    "ElementAt": _element_at,
     "Flatten": _elements_of_all,
     "GetArrayStructFields": _struct_field,
+    "GetMapValue": _get_map_value,
     "GetStructField": _struct_field,
     "ListAgg": _list_aggregate,
+    "MapConcat": _elements_of_all,
+    "MapContainsKey": _map_contains_key,
+    "MapEntries": _map_entries,
+    "MapFromArrays": _map_from_arrays,
+    "MapFromEntries": _map_from_entries,
+    "MapKeys": lambda _, operands: map_keys(operands[0]),
+    "MapValues": lambda _, operands: map_values(operands[0]),
     "Max": _ordered_elements,
     "Min": _ordered_elements,
     "NullIfResult": _null_if,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from fll_hbase.capture.resolver.assignments import Assignment, assignment_of
-from fll_hbase.capture.resolver.dump import Expression, expand
+from fll_hbase.capture.resolver.dump import Expression
 from fll_hbase.capture.resolver.expression_rules import RULES, Operands, conditional
-from fll_hbase.capture.resolver.map_rules import build_map, map_keys, map_values
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     NO_LINEAGE,
@@ -22,7 +21,10 @@ from fll_hbase.capture.resolver.plan_lineage import (
     merge,
 )
 from fll_hbase.capture.resolver.struct_fields import (
+    build_map,
     compared_elements,
+    map_keys,
+    map_values,
     update_struct,
     with_elements,
 )
@@ -89,36 +91,37 @@ REPEATED_DEPTH_MAX = 4
 VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 
 
+class _Assignment(NamedTuple):
+    """Rows of an assignment of an UPDATE: IF(condition, new value, former value). `condition` is None if it
+    is absent or constant: the former value is gone.
+    """
+
+    condition: int | None
+    value: int
+    former: int
+
+
+@dataclass(slots=True, eq=False)
 class ExpressionResolver:
     """Resolves the expressions of one node, each once.
 
-    `columns` are the columns of the node's children. `outer` are all columns of the plan so far, for
-    correlated subqueries. `relations` are the results of the plan's nodes. `variables` are the arguments of
-    the `depth` functions around them.
+    `expressions` are all of the plan, `inputs` the columns of the node's children. `outer` are all columns of
+    the plan so far, for correlated subqueries, `relations` the results of its nodes. `variables` are the
+    arguments of the `depth` functions around an expression, `common` the values of common expressions.
     """
 
-    def __init__(
-        self,
-        expressions: Sequence[Expression],
-        *,
-        columns: Mapping[int, ColumnLineage],
-        outer: Mapping[int, ColumnLineage],
-        relations: Sequence[Relation],
-        variables: Mapping[int, ColumnLineage] | None = None,
-        depth: int = 0,
-    ) -> None:
-        self._expressions = expressions
-        self._columns = columns
-        self._outer = outer
-        self._relations = relations
-        self._variables = variables or {}
-        self._depth = depth
-        self._resolved: dict[int, ColumnLineage] = {}
-        self._common: dict[int, ColumnLineage] = {}
+    expressions: Sequence[Expression]
+    inputs: Mapping[int, ColumnLineage]
+    outer: Mapping[int, ColumnLineage]
+    relations: Sequence[Relation]
+    variables: Mapping[int, ColumnLineage] = field(default_factory=dict)
+    depth: int = 0
+    common: dict[int, ColumnLineage] = field(default_factory=dict)
+    _resolved: dict[int, ColumnLineage] = field(default_factory=dict, init=False)
 
     def resolve(self, row: int) -> ColumnLineage:
         """Return the lineage of an expression. Its operands precede it, so recursion is not needed."""
-        expression = self._expressions[row]
+        expression = self.expressions[row]
         if expression.kind == "AttributeReference":
             return self._attribute(expression)
         for number in sorted(self._unresolved(row)):
@@ -131,7 +134,7 @@ class ExpressionResolver:
 
     def columns(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
         """Return the lineage of named expressions by id, without rows that have no id."""
-        expressions, inputs = self._expressions, self._columns
+        expressions, inputs = self.expressions, self.inputs
         columns = {}
         # Most columns of wide tables only pass through, so look them up here.
         for row in rows:
@@ -146,10 +149,10 @@ class ExpressionResolver:
         return self.columns(rows) | {
             number: self._assigned_value(assignment)
             for row, number in self.with_ids(rows)
-            if (assignment := assignment_of(self._expressions, row))
+            if (assignment := assignment_of(self.expressions, row))
         }
 
-    def _assigned_value(self, assignment: Assignment) -> ColumnLineage:
+    def _assigned_value(self, assignment: _Assignment) -> ColumnLineage:
         """Return the lineage of a column after its assignment in an UPDATE, described by the new value.
 
         An assignment with a condition may keep the former value, and the condition influences the column.
@@ -165,31 +168,13 @@ class ExpressionResolver:
 
     def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return pairs of row and id of the expressions that have an id, in the same order."""
-        ids = ((row, self._expressions[row].id) for row in rows)
+        ids = ((row, self.expressions[row].id) for row in rows)
         return [(row, number) for row, number in ids if number is not None]
-
-    def expression(self, row: int) -> Expression:
-        """Return the expression in a row."""
-        return self._expressions[row]
-
-    def operands(self, row: int, *, kind: str = "") -> list[int]:
-        """Return the operands of an expression, or none if it is not of the given kind."""
-        expression = self._expressions[row]
-        return list(expression.operands) if kind in ("", expression.kind) else []
-
-    def outputs(self, row: int) -> list[list[int]]:
-        """Return the lists of columns of an instruction of MERGE."""
-        return [expand(rows) for rows in self._expressions[row].details.get("outputs", [])]
-
-    def are_nulls(self, rows: Sequence[int]) -> bool:
-        """Return whether an output of MERGE is a deleted row, with no values after the kind of change."""
-        values = [self._expressions[row] for row in rows[1:]]
-        return all(value.details.get("null") or value.details.get("metadata") for value in values)
 
     def subquery(self, row: int) -> Relation | None:
         """Return the result of the subquery's plan in a row, or None for any other expression."""
-        plan = self._expressions[row].details.get("plan")
-        return None if plan is None else self._relations[plan]
+        plan = self.expressions[row].details.get("plan")
+        return None if plan is None else self.relations[plan]
 
     def _unresolved(self, row: int) -> set[int]:
         """Return a row and the rows that it depends on, without rows that are already resolved."""
@@ -198,34 +183,32 @@ class ExpressionResolver:
             number = pending.pop()
             if number not in rows and number not in self._resolved:
                 rows.add(number)
-                pending.extend(self._operands_before(self._expressions[number]))
+                pending.extend(self._operands_before(self.expressions[number]))
         return rows
 
     def _operands_before(self, expression: Expression) -> Sequence[int]:
         """Return the operands to resolve before an expression: all except functions that it calls."""
-        return [row for row in expression.operands if not self._is_called(expression, row)]
-
-    def _is_called(self, expression: Expression, row: int) -> bool:
-        """Return whether the operand in a row is a function that the expression calls for each element."""
-        return expression.kind in CALLING and self._expressions[row].kind == "LambdaFunction"
+        if expression.kind not in CALLING:
+            return expression.operands
+        return [row for row in expression.operands if self.expressions[row].kind != "LambdaFunction"]
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
         """Return the lineage of a column by id, from the children, else the plan; NO_LINEAGE if unknown."""
         number = -1 if expression.id is None else expression.id
-        column = self._columns.get(number)
-        return self._outer.get(number, NO_LINEAGE) if column is None else column
+        column = self.inputs.get(number)
+        return self.outer.get(number, NO_LINEAGE) if column is None else column
 
     def _combine(self, row: int) -> ColumnLineage:
         """Return the lineage of an expression whose operands are all resolved."""
-        expression = self._expressions[row]
+        expression = self.expressions[row]
         kind = expression.kind
         if kind == "AttributeReference":
             return self._attribute(expression)
         operands = [self._resolved[number] for number in self._operands_before(expression)]
         if kind == "NamedLambdaVariable":
-            return self._variables.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
+            return self.variables.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
         if kind == "CommonExpressionRef":
-            return self._common.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
+            return self.common.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
         if "plan" in expression.details:
             return self._subquery(expression, operands)
         if kind in TRANSPARENT or expression.details.get("same"):
@@ -244,19 +227,19 @@ class ExpressionResolver:
         """Return the value of the last operand; store a common expression's value by its id."""
         value = operands[-1] if operands else NO_LINEAGE
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
-            self._common[expression.id] = value
+            self.common[expression.id] = value
         if expression.kind == "Alias" and self._is_described(expression.operands):
             return replace(value, row=expression.operands[0])
         return value
 
     def _is_described(self, operands: Sequence[int]) -> bool:
         """Return whether an alias names something other than a plain column or a literal."""
-        inner = self._expressions[operands[0]] if operands else None
+        inner = self.expressions[operands[0]] if operands else None
         return inner is not None and inner.kind not in ("AttributeReference", "Literal")
 
     def _subquery(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return the values of a subquery, influenced by everything that influences its rows."""
-        relation = self._relations[expression.details["plan"]]
+        relation = self.relations[expression.details["plan"]]
         # The query of an IN has as many columns as the left side has values.
         values = relation.by_position()[: None if expression.kind == "ListQuery" else 1]
         values = [] if expression.kind == "Exists" else values
@@ -265,21 +248,21 @@ class ExpressionResolver:
 
     def _window(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return the value of a window function, influenced by the keys of its window."""
-        function = self._expressions[expression.operands[0]]
+        function = self.expressions[expression.operands[0]]
         least = Direct.IDENTITY if function.kind == "AggregateExpression" else Direct.TRANSFORMATION
-        keys = [self._resolved[number] for number in self._expressions[expression.operands[1]].operands]
+        keys = [self._resolved[number] for number in self.expressions[expression.operands[1]].operands]
         return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
 
     def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Resolve IF. If both branches are the same, as in a column that UPDATE keeps, return that value."""
         _, then, otherwise = expression.operands
-        if then == otherwise or self._is_null_check(self._expressions[otherwise]):
+        if then == otherwise or self._is_null_check(self.expressions[otherwise]):
             return operands[-1]
         return conditional(operands[:1], operands[1:])
 
     def _is_null_check(self, function: Expression) -> bool:
         """Return whether Spark added an IF, which keeps a NULL number away from a Scala or Java function."""
-        kinds = [self._expressions[row].kind for row in function.operands]
+        kinds = [self.expressions[row].kind for row in function.operands]
         return function.kind == "ScalaUDF" and "KnownNotNull" in kinds
 
     def _transform(self, expression: Expression, operands: Operands) -> ColumnLineage:
@@ -322,38 +305,40 @@ class ExpressionResolver:
         _, _, add, finish = expression.operands
         total = with_elements([start, self._call(add, [start, array])])
         # Resolve once more, since the function may read its own result for another element.
-        if self._depth < REPEATED_DEPTH_MAX:
+        if self.depth < REPEATED_DEPTH_MAX:
             total = with_elements([start, self._call(add, [total, array])])
         value = self._call(finish, [total])
         return with_elements([value], _unused([array], value))
 
     def _call(self, function: int, arguments: Operands) -> ColumnLineage:
         """Return the value of a SQL function for some arguments; any further parameters are positions."""
-        body, *variables = self._expressions[function].operands
-        numbers = (self._expressions[variable].id for variable in variables)
+        body, *variables = self.expressions[function].operands
+        numbers = (self.expressions[variable].id for variable in variables)
         bound = {
             number: value for number, value in zip(numbers, arguments, strict=False) if number is not None
         }
-        resolver = ExpressionResolver(
-            self._expressions,
-            columns=self._columns,
-            outer=self._outer,
-            relations=self._relations,
-            variables={**self._variables, **bound},
-            depth=self._depth + 1,
-        )
-        resolver._common = self._common
-        return resolver.resolve(body)
+        return replace(self, variables={**self.variables, **bound}, depth=self.depth + 1).resolve(body)
 
     def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return a struct with fields replaced or added; dropping a field does not change the others."""
-        operations = [self._expressions[number] for number in expression.operands[1:]]
+        operations = [self.expressions[number] for number in expression.operands[1:]]
         fields = {
             operation.name or "": value
             for operation, value in zip(operations, operands[1:], strict=True)
             if operation.kind == "WithField"
         }
         return update_struct(operands[0], fields)
+
+
+def assignment_of(expressions: Sequence[Expression], row: int) -> _Assignment | None:
+    """Return the assignment of a column, or None for any other expression and for an unchanged column."""
+    column = expressions[row]
+    if column.kind != "Alias" or expressions[column.operands[0]].kind != "If":
+        return None
+    condition, value, former = expressions[column.operands[0]].operands
+    if value == former:
+        return None
+    return _Assignment(None if expressions[condition].kind == "Literal" else condition, value, former)
 
 
 def _unused(arrays: Operands, value: ColumnLineage) -> Operands:

@@ -1,4 +1,4 @@
-"""Queries that a JDBC source sends to its database: the table fields from which their columns come.
+"""Queries that a JDBC source sends to its database: their tables, and the fields from which columns come.
 
 Spark only knows the columns' names, so the text is read as SQL of the database. It contains no
 constants, because the listener replaces them with 0 and ''.
@@ -7,6 +7,7 @@ constants, because the listener replaces them with 0 and ''.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 import sqlglot
 from sqlglot import expressions as exp
+from sqlglot.dialects.dialect import Dialect
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_dialect, jdbc_table
 from fll_hbase.capture.resolver.plan_lineage import (
@@ -23,23 +25,29 @@ from fll_hbase.capture.resolver.plan_lineage import (
     NamedDirect,
     NamedIndirect,
 )
-from fll_hbase.capture.resolver.query_tables import (
-    CHARACTERS_MAX,
-    UNKNOWN_DIALECT,
-    inner_query,
-    query_tables,
-)
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.runtime.errors import LineageError
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import sql
+from fll_hbase.sources.sql.dialects import facts_of
 from fll_hbase.sources.sql.names.dataset_naming import DatasetNaming
+from fll_hbase.sources.sql.script.complexity import find_excess
 
 _log = logging.getLogger(__name__)
 
+CHARACTERS_MAX = 100_000
+"""Maximal length of a query to read."""
+UNKNOWN_DIALECT = "postgres"
+"""Dialect for a database unknown to the parser: most are close to the standard, as Postgres is."""
+
 QUERIES_MAX = 256
 """Queries whose lineage stays in memory."""
+
+_PART = re.compile(r'"(?:[^"]++|"")*+"|`[^`]*`|\[[^\]]{0,256}+\]|[^."`\[\]]+')
+"""A part of a name; a quoted dot does not separate. The bound on brackets keeps the work linear."""
+
+Parts: TypeAlias = tuple[str, ...]
 
 _Use: TypeAlias = tuple[Direct, bool]
 """How a field is used, and whether its value is masked, as by COUNT."""
@@ -174,3 +182,46 @@ def _uses_in(text: str, dialect: str) -> Iterator[tuple[str, _Use]]:
             is_aggregated = column.find_ancestor(exp.AggFunc) is not None
             kind = Direct.AGGREGATION if is_aggregated else Direct.TRANSFORMATION
             yield column.name, (kind, column.find_ancestor(exp.Count) is not None)
+
+
+def stored_parts(name: str, dialect: str | None) -> Parts:
+    """Return the parts of a table name as the database stores them, or as written without a dialect."""
+    naming = DatasetNaming("", dialect or "")
+    return tuple(naming.fold(_identifier(part.strip())) for part in _PART.findall(name))
+
+
+def _identifier(part: str) -> exp.Identifier:
+    """Return a part of a table name as an identifier, quoted or not, with its text unquoted."""
+    is_quoted = part[:1] in ('"', "`", "[")
+    text = part[1:-1].replace('""', '"') if is_quoted else part
+    return exp.Identifier(this=text, quoted=is_quoted)
+
+
+def query_tables(query: str, dialect: str | None) -> dict[Parts, str]:
+    """Return the tables of a query: written names by the parts of the names as the database stores them.
+
+    Common table expressions are left out. A query that cannot be read or exceeds CHARACTERS_MAX has none.
+    """
+    text = inner_query(query)
+    parser_dialect = Dialect.get_or_raise(facts_of(dialect or UNKNOWN_DIALECT).parser_name)
+    try:
+        if len(text) > CHARACTERS_MAX or find_excess(parser_dialect.tokenize(text), parser_dialect):
+            return {}
+        tree = sqlglot.parse_one(text, dialect=parser_dialect)
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return {}
+    naming = DatasetNaming("", dialect or "")
+    common = {name.alias for name in tree.find_all(exp.CTE)}
+    tables = [table for table in tree.find_all(exp.Table) if table.db or table.name not in common]
+    return {
+        tuple(naming.fold(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts): (
+            ".".join(part.name for part in table.parts)
+        )
+        for table in tables
+    }
+
+
+def inner_query(query: str) -> str:
+    """Return a query without the parentheses and the alias that Spark writes around it."""
+    text = query.strip()
+    return text[1 : text.rindex(")")] if text.startswith("(") and ")" in text else text

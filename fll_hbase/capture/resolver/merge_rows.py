@@ -1,12 +1,12 @@
-"""MERGE that Spark plans as a query: a node with instructions for matched and other rows."""
+"""UPDATE and MERGE that Spark plans as queries: assigned columns, and instructions for kinds of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fll_hbase.capture.resolver.dump import Expression, Node, Plan
-from fll_hbase.capture.resolver.expressions import ExpressionResolver
+from fll_hbase.capture.resolver.dump import Expression, Node, Plan, Rows, expand
+from fll_hbase.capture.resolver.expressions import ExpressionResolver, assignment_of
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
     FILTER,
@@ -41,16 +41,16 @@ def merge_rows(
 ) -> Relation:
     """Resolve MERGE: each column has the values of all clauses.
 
-    The condition of a clause influences the columns that it changes (decision 86); a DELETE's influences all
-    rows.
+    The condition of a clause influences the columns that it changes (decision 86), a DELETE's all rows.
     """
     output = expressions.with_ids(node.rows("output"))
-    names = [expressions.expression(row).name or "" for row, _ in output]
+    names = [expressions.expressions[row].name or "" for row, _ in output]
     lists, deleted = [], NO_INPUTS
     for member in _INSTRUCTIONS:
         for row in node.rows(member):
-            conditions = expressions.resolve_all(expressions.operands(row)[:1])
-            outputs = [rows for rows in expressions.outputs(row) if not expressions.are_nulls(rows)]
+            instruction = expressions.expressions[row]
+            conditions = expressions.resolve_all(instruction.operands[:1])
+            outputs = list(_outputs(instruction, expressions.expressions))
             if not outputs:
                 deleted |= influences(conditions, FILTER)
             tested = influences(conditions, CONDITIONAL)
@@ -59,13 +59,21 @@ def merge_rows(
                 lists.append(
                     [
                         merge([value], indirect=tested)
-                        if is_given(expressions.expression(row), name, stored, is_insert=member == _INSERTS)
+                        if is_given(expressions.expressions[row], name, stored, is_insert=member == _INSERTS)
                         else value
                         for name, row, value in values
                     ]
                 )
     columns = columns_by_position([number for _, number in output], lists)
     return Relation(columns, children[0].rows | deleted)
+
+
+def _outputs(instruction: Expression, expressions: Sequence[Expression]) -> Iterator[Rows]:
+    """Yield the lists of columns of an instruction, without deleted rows: nulls after the kind of change."""
+    for rows in map(expand, instruction.details.get("outputs", [])):
+        values = [expressions[row].details for row in rows[1:]]
+        if not all(details.get("null") or details.get("metadata") for details in values):
+            yield rows
 
 
 def is_given(value: Expression, name: str, stored: Mapping[int, str], *, is_insert: bool) -> bool:
@@ -90,3 +98,21 @@ def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> Column
     """Return a merged column with the first description (`row`) among its values, if there is one."""
     row = next((value.row for value in values if value.row >= 0), -1)
     return column if row == column.row else replace(column, row=row)
+
+
+def assigning_nodes(plan: Plan) -> Iterator[int]:
+    """Yield the nodes that assign, between a command that writes whole files and the node that it reads."""
+    for command in plan.nodes:
+        query = command.plan("query") if command.kind == "ReplaceData" else None
+        pending = [] if query is None else [query]
+        while pending:
+            number = pending.pop()
+            if plan.nodes[number].kind in ("Project", "Union"):
+                yield number
+                pending.extend(plan.nodes[number].children)
+
+
+def assigned_columns(plan: Plan) -> frozenset[str]:
+    """Return the names of the columns to which the projections of `assigning_nodes` assign a value."""
+    rows = (row for number in assigning_nodes(plan) for row in plan.nodes[number].rows("projectList"))
+    return frozenset(plan.names([row for row in rows if assignment_of(plan.expressions, row)]))

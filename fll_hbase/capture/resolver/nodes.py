@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
-from fll_hbase.capture.resolver.assignments import assigning_nodes
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
-from fll_hbase.capture.resolver.map_rules import map_keys, map_values
-from fll_hbase.capture.resolver.merge_rows import columns_by_position, merge_rows, merge_targets
+from fll_hbase.capture.resolver.merge_rows import (
+    assigning_nodes,
+    columns_by_position,
+    merge_rows,
+    merge_targets,
+)
 from fll_hbase.capture.resolver.plan_lineage import (
     FILTER,
     GROUP_BY,
@@ -26,12 +30,15 @@ from fll_hbase.capture.resolver.plan_lineage import (
     merge,
     source_column,
 )
-from fll_hbase.capture.resolver.struct_fields import is_built_map, struct_field
+from fll_hbase.capture.resolver.struct_fields import is_built_map, map_keys, map_values, struct_field
 
 LOOPS_MAX = 50
 """Maximum passes over a recursive query. Its lineage grows with each pass, and is complete after a few."""
 
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
+
+
+_Rule: TypeAlias = Callable[[Node, list[Relation], ExpressionResolver], Relation]
 
 
 def resolve_plan(plan: Plan) -> list[Relation]:
@@ -88,7 +95,10 @@ class _PlanResolver:
             relation = self._leaf(node)
         elif rule is not None:
             columns = children[0].columns if len(children) == 1 else _all_columns(children)
-            relation = rule(node, children, self._expressions(columns))
+            expressions = ExpressionResolver(
+                self._plan.expressions, inputs=columns, outer=self._outer, relations=self._relations
+            )
+            relation = rule(node, children, expressions)
         else:
             relation = self._other(node, children)
         order = tuple(self._ids(node.rows("output")))
@@ -108,12 +118,6 @@ class _PlanResolver:
             values = [self._plan.expressions[row] for row in rows]
             rows = [value.operands[0] for value in values if value.kind == kind]
         return any(self._plan.expressions[row].kind == "PivotFirst" for row in rows)
-
-    def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
-        """Return a resolver of the plan's expressions for a node with these columns in its children."""
-        return ExpressionResolver(
-            self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
-        )
 
     def _ids(self, rows: Sequence[int]) -> list[int]:
         """Return the ids of the expressions in the rows, with -1 for an expression without an id."""
@@ -210,16 +214,14 @@ def _assign(node: Node, children: list[Relation], expressions: ExpressionResolve
     return Relation(expressions.assigned(node.rows("projectList")), _all_rows(children))
 
 
-def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a filter: its condition influences all rows."""
-    conditions = expressions.resolve_all(node.rows("condition"))
-    return Relation(children[0].columns, children[0].rows | influences(conditions, FILTER))
+def _influenced(member: str, kind: str) -> _Rule:
+    """Return the rule of nodes that only filter or order: the expressions of a member influence all rows."""
 
+    def resolve(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+        keys = expressions.resolve_all(node.rows(member))
+        return Relation(children[0].columns, children[0].rows | influences(keys, kind))
 
-def _sort(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve an ORDER BY: its keys influence all rows."""
-    keys = expressions.resolve_all(node.rows("order"))
-    return Relation(children[0].columns, children[0].rows | influences(keys, SORT))
+    return resolve
 
 
 def _aggregate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -233,12 +235,6 @@ def _distinct(_: Node, children: list[Relation], __: ExpressionResolver) -> Rela
     """Resolve a DISTINCT: all columns influence all rows, as keys of a GROUP BY do."""
     columns = children[0].columns
     return Relation(columns, children[0].rows | influences(columns.values(), GROUP_BY), children[0].order)
-
-
-def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a dropDuplicates: its keys influence all rows, like GROUP BY keys."""
-    keys = expressions.resolve_all(node.rows("keys"))
-    return Relation(children[0].columns, children[0].rows | influences(keys, GROUP_BY))
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -283,27 +279,24 @@ def _generate(node: Node, children: list[Relation], expressions: ExpressionResol
 
 def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
     """Return whether a generator's number of rows per input row is fixed by the program."""
-    if expressions.expression(generator).kind in ("JsonTuple", "Stack"):
-        return True
-    operands = [expressions.expression(row).kind for row in expressions.operands(generator)]
-    return operands in (["CreateArray"], ["CreateMap"])
+    expression = expressions.expressions[generator]
+    operands = [expressions.expressions[row].kind for row in expression.operands]
+    return expression.kind in ("JsonTuple", "Stack") or operands in (["CreateArray"], ["CreateMap"])
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
     """Return the `count` new columns of a generator: by position for STACK and INLINE, else its value."""
-    stacked = expressions.operands(generator, kind="Stack")[1:]
-    if stacked:
+    expression = expressions.expressions[generator]
+    if expression.kind == "Stack":
+        stacked = expression.operands[1:]
         lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
         return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
     value = expressions.resolve(generator)
-    if expressions.operands(generator, kind="Inline"):
-        # Earlier releases dump no names.
-        names = expressions.expression(generator).details.get("names") or list(value.parts or ())
-        if len(names) == count:
-            return [struct_field(value, name) for name in names]
+    names = expression.details.get("names", []) if expression.kind == "Inline" else []
+    if names and len(names) == count:
+        return [struct_field(value, name) for name in names]
     plain = ColumnLineage(value.direct, value.indirect)
-    kind = expressions.expression(generator).kind
-    if count == {"Explode": 2, "PosExplode": 3}.get(kind):
+    if count == {"Explode": 2, "PosExplode": 3}.get(expression.kind):
         return [plain] * (count - 2) + [map_keys(value), map_values(value)]
     # The last column has the structs of the array. A column before it is their position.
     return [plain] * (count - 1) + [value][:count]
@@ -335,24 +328,22 @@ def _set_operation(node: Node, children: list[Relation], expressions: Expression
     return Relation(columns, rows if node.members.get("all") else rows | influences(left, GROUP_BY))
 
 
-_Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
-
 _RULES: dict[str, _Rule] = {
     "Aggregate": _aggregate,
     "AsOfJoin": _join,
     "AttachDistributedSequence": _sequence,
-    "Deduplicate": _deduplicate,
-    "DeduplicateWithinWatermark": _deduplicate,
+    "Deduplicate": _influenced("keys", GROUP_BY),
+    "DeduplicateWithinWatermark": _influenced("keys", GROUP_BY),
     "Distinct": _distinct,
     "Except": _set_operation,
     "Expand": _expand,
-    "Filter": _filter,
+    "Filter": _influenced("condition", FILTER),
     "Generate": _generate,
     "Intersect": _set_operation,
     "Join": _join,
     "LateralJoin": _lateral_join,
     "Project": _project,
-    "Sort": _sort,
+    "Sort": _influenced("order", SORT),
     "Union": _union,
     "UnionLoop": _union,
     "Window": _window,

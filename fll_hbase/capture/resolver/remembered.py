@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.plan_lineage import (
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fll_hbase.capture.resolver.jdbc_query import QueryLineage
 
 COLUMNS_MAX = 100_000
-"""Columns to remember. The oldest are forgotten, and plans that use them lack these inputs."""
+"""Columns to remember. Those used least recently are forgotten: plans that use them lack these inputs."""
 
 RDDS_MAX = 10_000
 """RDDs to remember by number, with the ids under which their columns were first read."""
@@ -37,24 +38,16 @@ class RddMemory:
     """Columns that later plans refer to by ids of the application."""
 
     def __init__(self) -> None:
-        self._columns: OrderedDict[int, tuple[NamedColumn, NamedRows]] = OrderedDict()
-        self._rdds: OrderedDict[int, list[int]] = OrderedDict()
+        self._columns: LRUCache[int, tuple[NamedColumn, NamedRows]] = LRUCache(COLUMNS_MAX)
+        self._rdds: LRUCache[int, list[int]] = LRUCache(RDDS_MAX)
 
     def put(self, ids: Sequence[int], columns: Sequence[NamedColumn], rows: NamedRows) -> None:
         """Remember columns under ids, by position, each with what influences its rows.
 
-        Replaces columns with equal ids. Ids or columns beyond the shorter list are left out. Beyond
-        COLUMNS_MAX the oldest columns are forgotten.
+        Replaces columns with equal ids. Ids or columns beyond the shorter list are left out.
         """
         for number, column in zip(ids, columns, strict=False):
             self._columns[number] = (column, rows)
-            self._columns.move_to_end(number)
-        self._forget_oldest_columns()
-
-    def _forget_oldest_columns(self) -> None:
-        """Forget the columns that were put first until COLUMNS_MAX are left."""
-        while len(self._columns) > COLUMNS_MAX:
-            self._columns.popitem(last=False)
 
     def link(self, rows: Sequence[Json]) -> None:
         """Remember columns of RDDs under new ids, which Spark assigns where a plan reads an RDD twice."""
@@ -62,13 +55,10 @@ class RddMemory:
         for rdd, ids in read:
             if any(number in self._columns for number in ids):
                 self._rdds[rdd] = ids
-        while len(self._rdds) > RDDS_MAX:
-            self._rdds.popitem(last=False)
         for rdd, ids in read:
             for first, number in zip(self._rdds.get(rdd, ()), ids, strict=False):
                 if first in self._columns:
                     self._columns.setdefault(number, self._columns[first])
-        self._forget_oldest_columns()
 
     def column(self, number: int) -> NamedColumn | None:
         """Return the lineage of the column with an id, or None if the id is unknown."""
@@ -83,7 +73,7 @@ class TableMemory:
     """Locations of tables by their catalogue and name, for commands that delete them from the catalogue."""
 
     def __init__(self) -> None:
-        self._paths: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
+        self._paths: LRUCache[tuple[str, str], list[str]] = LRUCache(TABLES_MAX)
 
     def located(self, row: Json) -> Json:
         """Return a row with the last known paths of its table, or remember the row's own."""
@@ -92,9 +82,6 @@ class TableMemory:
             return row
         if row.get("paths"):
             self._paths[key] = row["paths"]
-            self._paths.move_to_end(key)
-            if len(self._paths) > TABLES_MAX:
-                self._paths.popitem(last=False)
         return {**row, "paths": self._paths[key]} if key in self._paths else row
 
 

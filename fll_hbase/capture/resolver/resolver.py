@@ -6,14 +6,16 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from cachetools import LRUCache
 
 from fll_hbase.capture.resolver import dump
 from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
 from fll_hbase.capture.resolver.dump import Application, Execution, Line
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
 from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, Direct, NamedColumn, NamedIndirect
-from fll_hbase.capture.resolver.plans import ResolvedPlan, resolve
+from fll_hbase.capture.resolver.plans import ResolvedPlan, Write, resolve
 from fll_hbase.capture.resolver.remembered import LineageNames, RddMemory, TableMemory
 from fll_hbase.capture.resolver.table_changes import (
     DROP,
@@ -23,7 +25,6 @@ from fll_hbase.capture.resolver.table_changes import (
     listed_columns,
     row_of_change,
 )
-from fll_hbase.capture.resolver.writes import Write
 from fll_hbase.runtime.json_types import Json
 
 _log = logging.getLogger(__name__)
@@ -53,26 +54,18 @@ _UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ResolverSettings:
-    """Settings of a resolver: the namespace of jobs, and whether descriptions contain constants."""
-
-    namespace: str
-    literals: bool = False
-
-
 class Resolver:
-    """Turns lines into events, in order, and keeps what later lines of the application refer to."""
+    """Turns lines into events of jobs in `namespace`, in order; remembers what later lines refer to."""
 
-    def __init__(self, settings: ResolverSettings) -> None:
-        self._settings = settings
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
         self._application = Application("unknown", "unknown", 0)
         self._groups: OrderedDict[int, list[Line]] = OrderedDict()
-        self._plans: OrderedDict[bytes, ResolvedPlan] = OrderedDict()
+        self._plans: LRUCache[bytes, ResolvedPlan] = LRUCache(PLANS_MAX)
         self._memory = RddMemory()
         self._tables = TableMemory()
         self._reported: set[str] = set()
-        self._streamed: OrderedDict[DatasetName, None] = OrderedDict()
+        self._streamed: LRUCache[DatasetName, None] = LRUCache(STREAMS_MAX)
 
     def events(self, line: bytes) -> list[Json]:
         """Return the events that a line completes; log an invalid line as a warning and return no events."""
@@ -127,7 +120,7 @@ class Resolver:
                 events.extend((event, is_create or is_parent) for event, is_create in self._line_events(line))
             except Exception as error:  # noqa: BLE001 (one execution must not stop the others)
                 _log.warning("capture: lineage of an execution is not recorded: %s", error)
-        return [to_json(event, self._settings.namespace) for event in _without_duplicates(events)]
+        return [to_json(event, self._namespace) for event in _without_duplicates(events)]
 
     def _line_events(self, line: Line) -> Iterator[tuple[WriteEvent, bool]]:
         """Yield the event of each write of a line, and whether the write creates its table."""
@@ -158,8 +151,6 @@ class Resolver:
         if not plan.sources:
             return output in self._streamed
         self._streamed[output] = None
-        if len(self._streamed) > STREAMS_MAX:
-            self._streamed.popitem(last=False)
         return False
 
     def _warn_of_target(self, row: Json, names: Sequence[DatasetName]) -> None:
@@ -193,10 +184,6 @@ class Resolver:
             plan = resolve(body)
             if len(body) <= PLAN_BYTES_MAX:
                 self._plans[digest] = plan
-        if digest in self._plans:
-            self._plans.move_to_end(digest)
-        if len(self._plans) > PLANS_MAX:
-            self._plans.popitem(last=False)
         return plan
 
     def _remember(self, rows: Sequence[Json], plan: ResolvedPlan, lineage: LineageNames) -> None:

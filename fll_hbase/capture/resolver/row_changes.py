@@ -1,19 +1,23 @@
-"""Changes of rows that Spark plans as a query: UPDATE, DELETE and MERGE of Iceberg and other tables.
+"""Changes of rows by UPDATE, DELETE and MERGE.
 
-ReplaceData writes all rows of the files that change. WriteDelta writes only the changed rows: its query
-contains neither unchanged rows nor the columns of deleted rows.
+Changes of Iceberg and other tables are planned as queries. ReplaceData writes all rows of the files that
+change. WriteDelta writes only the changed rows: its query contains neither unchanged rows nor the columns of
+deleted rows. Changes of Delta Lake, and simple DELETEs, are commands without a query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from fll_hbase.capture.resolver.assignments import assigned_columns
 from fll_hbase.capture.resolver.dump import Node, Plan
+from fll_hbase.capture.resolver.expressions import ExpressionResolver
+from fll_hbase.capture.resolver.merge_rows import assigned_columns, is_given, names_by_id
 from fll_hbase.capture.resolver.plan_lineage import (
     CONDITIONAL,
+    FILTER,
+    JOIN,
     NO_INPUTS,
     NO_LINEAGE,
     ColumnLineage,
@@ -21,20 +25,29 @@ from fll_hbase.capture.resolver.plan_lineage import (
     IndirectInput,
     Relation,
     highest_kinds,
+    influences,
     merge,
 )
 
-COMMANDS = frozenset({"ReplaceData", "WriteDelta"})
+QUERY_COMMANDS = frozenset({"ReplaceData", "WriteDelta"})
+
+DELETES = frozenset({"DeleteCommand", "DeleteFromTable"})
+COMMANDS = DELETES | {"MergeIntoCommand", "UpdateCommand"}
+
+TARGETS = ("targetPlan", "table")
+"""Members of commands that hold their table."""
+
+_CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
 
 Columns: TypeAlias = tuple[tuple[str, ColumnLineage], ...]
 
 
-def columns_of(
+def query_columns(
     plan: Plan, relations: Sequence[Relation], node: Node, *, table: int, query: int
 ) -> tuple[Columns, frozenset[IndirectInput]]:
-    """Return the columns that a command leaves in its table, and what influences all of its rows."""
+    """Return the columns that one of QUERY_COMMANDS leaves in its table, and what influences its rows."""
     relation = relations[query]
-    names = [plan.expressions[row].name or "" for row in plan.nodes[query].rows("output")]
+    names = plan.names(plan.nodes[query].rows("output"))
     # If two columns have the same name, the first is the value and the other the original.
     values = dict(reversed(list(zip(names, relation.by_position(), strict=False))))
     stored = _stored_columns(plan, relations, table=table, query=query)
@@ -50,16 +63,10 @@ def columns_of(
         columns = ((name, _either(column, values.get(name))) for name, column in stored.items())
         return tuple(columns), relation.rows
     # The condition of an UPDATE selects the rows that change; the others stay.
-    if not _has_condition(plan):
+    if not has_condition(plan, (node for node in plan.nodes if node.kind == "Filter")):
         return tuple((name, values.get(name, column)) for name, column in stored.items()), NO_INPUTS
     tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
-    return tuple(_updated(stored, values, tested)), NO_INPUTS
-
-
-def _has_condition(plan: Plan) -> bool:
-    """Return whether any filter of a plan has a condition that is not a constant."""
-    rows = (row for node in plan.nodes if node.kind == "Filter" for row in node.rows("condition"))
-    return any(plan.expressions[row].kind != "Literal" for row in rows)
+    return _updated(stored, values, tested), NO_INPUTS
 
 
 def _stored_columns(
@@ -125,3 +132,71 @@ def _is_same(name: str, value: ColumnLineage | None) -> bool:
 def _either(column: ColumnLineage, value: ColumnLineage | None) -> ColumnLineage:
     """Return a column that keeps its value in some rows and has `value`, if not None, in others."""
     return column if value is None else replace(merge([column, value]), row=value.row)
+
+
+def command_columns(
+    plan: Plan, relations: Sequence[Relation], node: Node
+) -> tuple[Columns, frozenset[IndirectInput]]:
+    """Return the columns that one of COMMANDS leaves in its table, and what influences all of its rows."""
+    target, source = node.plan(*TARGETS), node.plan("source")
+    columns = {
+        number: column
+        for child in (source, target)
+        if child is not None
+        for number, column in relations[child].columns.items()
+    }
+    resolver = ExpressionResolver(plan.expressions, inputs=columns, outer=columns, relations=relations)
+    output = plan.nodes[target].rows("output") if target is not None else []
+    names = plan.names(output)
+    values = resolver.resolve_all(output)
+    conditions = resolver.resolve_all(node.rows("condition"))
+    if node.kind in DELETES:
+        return tuple(zip(names, values, strict=True)), influences(conditions, FILTER)
+    if node.kind == "UpdateCommand":
+        tested = influences(conditions, CONDITIONAL)
+        updates = resolver.resolve_all(node.rows("updateExpressions"))
+        if not has_condition(plan, [node]):
+            return tuple(zip(names, updates, strict=False)), NO_INPUTS
+        changed = [
+            (name, value if update == value else highest_kinds(merge([update, value], indirect=tested)))
+            for name, value, update in zip(names, values, updates, strict=False)
+        ]
+        return tuple(changed), NO_INPUTS
+    merged, rows = _merged(plan, node, resolver, dict(zip(names, values, strict=True)))
+    if source is not None:
+        rows |= relations[source].rows
+    return tuple(merged.items()), rows | influences(conditions, JOIN)
+
+
+def has_condition(plan: Plan, nodes: Iterable[Node]) -> bool:
+    """Return whether commands or filters select rows by a condition; a constant does not count."""
+    rows = (row for node in nodes for row in node.rows("condition"))
+    return any(plan.expressions[row].kind != "Literal" for row in rows)
+
+
+def _merged(
+    plan: Plan, node: Node, resolver: ExpressionResolver, columns: dict[str, ColumnLineage]
+) -> tuple[dict[str, ColumnLineage], frozenset[IndirectInput]]:
+    """Return the columns with the values of every clause, and the conditions of clauses that delete rows.
+
+    The operands of a clause are a condition and actions. Changes `columns`, and returns it.
+    """
+    rows = NO_INPUTS
+    target = node.plan(*TARGETS)
+    stored = {} if target is None else names_by_id(plan, plan.nodes[target].rows("output"))
+    inserts = node.rows("notMatchedClauses")
+    for clause in (row for name in _CLAUSES for row in node.rows(name)):
+        operands = plan.expressions[clause].operands
+        actions = [row for row in operands if plan.expressions[row].kind == "DeltaMergeAction"]
+        conditions = [row for row in operands if row not in actions]
+        tested = influences(resolver.resolve_all(conditions), CONDITIONAL)
+        if not actions:
+            rows |= influences(resolver.resolve_all(conditions), FILTER)
+        for action in actions:
+            name = plan.expressions[action].name or ""
+            value = resolver.resolve(action)
+            given = plan.expressions[plan.expressions[action].operands[-1]]
+            if is_given(given, name, stored, is_insert=clause in inserts):
+                value = merge([value], indirect=tested)
+            columns[name] = merge([columns.get(name, NO_LINEAGE), value])
+    return columns, rows

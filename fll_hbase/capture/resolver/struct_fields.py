@@ -1,4 +1,4 @@
-"""Fields of structs that a plan builds, alone or in arrays, and what each field depends on."""
+"""Fields of structs and maps that a plan builds, alone or in arrays, and what each of them depends on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fll_hbase.capture.resolver.dump import Expression
 from fll_hbase.capture.resolver.plan_lineage import (
     KEYS,
     NO_INPUTS,
@@ -88,9 +89,84 @@ def is_built_map(value: ColumnLineage) -> bool:
     return value.parts is not None and KEYS in value.parts
 
 
-def same_elements(kind: str, operands: Sequence[ColumnLineage]) -> ColumnLineage:
+def build_map(
+    keys: Sequence[ColumnLineage], values: Sequence[ColumnLineage], constants: Sequence[int] = ()
+) -> ColumnLineage:
+    """Return the lineage of a map with these keys and values, in the same order.
+
+    `constants` are the numbers of the keys if all of them are constants. If some are equal, Spark may take
+    any of their values, so the constants are ignored. Values keep their fields, but maps and structs inside
+    them count as a whole, because nested maps would take exponential time.
+    """
+    values = list(map(without_depth, values))
+    total = merge([*keys, *values], least=Direct.TRANSFORMATION)
+    parts: dict[str | int, ColumnLineage] = {KEYS: merge(keys, least=Direct.TRANSFORMATION)}
+    if constants and len(set(constants)) == len(keys):
+        parts.update(zip(constants, values, strict=True))
+    else:
+        parts[VALUES] = with_elements(values, least=Direct.IDENTITY)
+    return ColumnLineage(total.direct, total.indirect, parts)
+
+
+def without_depth(value: ColumnLineage) -> ColumnLineage:
+    """Return a value without the parts of its fields; a map loses its keys and values."""
+    if is_built_map(value):
+        return merge([value], least=Direct.TRANSFORMATION)
+    if all(part.parts is None for part in (value.parts or {}).values()):
+        return value
+    parts = {
+        name: merge([part], least=Direct.TRANSFORMATION if part.parts else Direct.IDENTITY)
+        for name, part in (value.parts or {}).items()
+    }
+    return replace(value, parts=parts)
+
+
+def map_keys(value: ColumnLineage) -> ColumnLineage:
+    """Return what the keys of a map depend on: the column, for a map that is read."""
+    parts = _map_parts(value)
+    return merge([parts[KEYS], *_read_maps(value)] if parts else [value], least=Direct.TRANSFORMATION)
+
+
+def map_values(value: ColumnLineage) -> ColumnLineage:
+    """Return what the values of a map depend on: the column with fields as paths, for a map that is read."""
+    if value.parts is None:
+        return with_elements([value])
+    if not (parts := _map_parts(value)):
+        return merge([value], least=Direct.TRANSFORMATION)
+    return with_elements([*(part for name, part in parts.items() if name != KEYS), *_read_maps(value)])
+
+
+def map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> ColumnLineage:
+    """Return the value of a map at `key`, which has the number `constant` if it is a constant.
+
+    It has the values of all keys that may be equal, and depends on these keys unless they are constants.
+    """
+    parts = _map_parts(value)
+    if not parts:
+        return with_elements([value], [key])
+    if not isinstance(constant, int) or constant < 0 or constant not in parts:
+        return with_elements([map_values(value)], [key, map_keys(value)])
+    values = [parts[constant], *_read_maps(value)]
+    if VALUES in parts:
+        return with_elements([*values, parts[VALUES]], [map_keys(value)])
+    # A map that MAP_CONCAT makes is NULL if any of its maps is NULL.
+    return with_elements(values, indirect=parts[KEYS].indirect)
+
+
+def _map_parts(value: ColumnLineage) -> dict[str | int, ColumnLineage]:
+    """Return keys and values of a map that the plan builds, and {} for any other value."""
+    return value.parts if value.parts is not None and is_built_map(value) else {}
+
+
+def _read_maps(value: ColumnLineage) -> list[ColumnLineage]:
+    """Return the columns of maps that the plan reads and merges into a map that it builds."""
+    columns = ((ColumnLineage(other.struct | other.direct, other.indirect), other) for other in value.rest)
+    return [merge([column], least=max(Direct.TRANSFORMATION, other.least)) for column, other in columns]
+
+
+def same_elements(expression: Expression, operands: Sequence[ColumnLineage]) -> ColumnLineage:
     """Return the first operand's fields for a function of SAME_ELEMENTS, depending on the others."""
-    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[kind])
+    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
 
 
 def compared_elements(

@@ -52,13 +52,9 @@ def write_lifecycle(node: Node, *, is_create: bool) -> str:
 
 
 def listed_columns(row: Mapping[str, Any]) -> Types:
-    """Return the columns of a dataset in the catalogue, with their types."""
-    names, types = row.get("fields"), row.get("types")
-    if not isinstance(names, list):
-        return {}
-    # Plans of earlier releases have no types.
-    padded = [*(types if isinstance(types, list) else ()), *([""] * len(names))]
-    return {str(name): str(type_) for name, type_ in zip(names, padded, strict=False)}
+    """Return the columns of a dataset in the catalogue, with their types, or "" for an unknown type."""
+    names = row.get("fields", ())
+    return dict.fromkeys(names, "") | dict(zip(names, row.get("types", ()), strict=False))
 
 
 def changed_columns(node: Node, stored: Types) -> tuple[Types, dict[str, str]]:

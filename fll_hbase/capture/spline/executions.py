@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
+from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.dump import Application, Execution
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
-from fll_hbase.capture.resolver.plan_lineage import ColumnLineage, IndirectInput
-from fll_hbase.capture.spline.attribute_lineage import AttributeResolver
-from fll_hbase.capture.spline.spline_plan import SplinePlan, read_plan
+from fll_hbase.capture.resolver.plan_lineage import ColumnLineage
+from fll_hbase.capture.spline.spline_plan import AttributeResolver, SplinePlan, read_plan
 from fll_hbase.runtime.errors import InputError, UnreadableDocument
 from fll_hbase.runtime.json_types import Json
 from fll_hbase.sources import strict_json
@@ -83,33 +83,21 @@ def _error(value: object) -> str:
     return (value if isinstance(value, str) else json.dumps(value)) or "failed"
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The names of datasets by their numbers, to convert lineage of columns to inputs."""
-
-    resolver: AttributeResolver
-
-    def inputs(self, column: ColumnLineage) -> tuple[FieldInput, ...]:
-        """Return the inputs of a column, sorted."""
-        names = self.resolver.names
-        direct = [
-            FieldInput(names[number], name, "DIRECT", DIRECT_KINDS[kind], masked=masked)
-            for (number, name), kind, masked in sorted(column.direct)
-        ]
-        return (*direct, *self.influences(column.indirect))
-
-    def influences(self, indirect: frozenset[IndirectInput]) -> tuple[FieldInput, ...]:
-        """Return indirect inputs, sorted."""
-        names = self.resolver.names
-        return tuple(
-            FieldInput(names[number], name, "INDIRECT", kind) for (number, name), kind in sorted(indirect)
-        )
+def _inputs(column: ColumnLineage, names: Sequence[DatasetName]) -> tuple[FieldInput, ...]:
+    """Return the inputs of a column, direct ones first, each sorted, with the names of their datasets."""
+    direct = (
+        FieldInput(names[number], name, "DIRECT", DIRECT_KINDS[kind], masked=masked)
+        for (number, name), kind, masked in sorted(column.direct)
+    )
+    indirect = (
+        FieldInput(names[number], name, "INDIRECT", kind) for (number, name), kind in sorted(column.indirect)
+    )
+    return (*direct, *indirect)
 
 
 def _write_event(plan: SplinePlan) -> WriteEvent:
     """Return the write of a plan, without its application and execution. Raises UnreadableDocument."""
     resolver = AttributeResolver(plan)
-    columns = _Columns(resolver)
     is_change = any(word in plan.write.name.lower() for word in _CHANGES)
     types: dict[str, str] = {}
     resolved: dict[str, ColumnLineage | None] = {}
@@ -122,7 +110,9 @@ def _write_event(plan: SplinePlan) -> WriteEvent:
     fields: dict[str, tuple[FieldInput, ...]] | None = None
     if plan.written is not None and not is_change:
         # A column that is left out has unknown inputs.
-        fields = {name: columns.inputs(column) for name, column in resolved.items() if column is not None}
-    rows = columns.influences(resolver.rows(plan))
+        fields = {
+            name: _inputs(column, resolver.names) for name, column in resolved.items() if column is not None
+        }
+    rows = _inputs(ColumnLineage(indirect=resolver.rows(plan)), resolver.names)
     application, execution = Application("", "", 0), Execution(0, 0, 0, 0)
     return WriteEvent(application, execution, plan.output, resolver.names, fields, rows, types=types)

@@ -13,6 +13,7 @@ from fll_hbase.spark.datasource.reader_options import ALWAYS, DatasetFilter, Rea
 from fll_hbase.tables import Table
 
 PARTITION_IDS = 2_000
+"""Maximum number of ids of an IdPartition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,9 @@ def plan_partitions(
     """
     bounds = request.bounds
     if bounds.ids is not None and request.table is not TableName.FIELDS:
-        return _id_partitions(sorted(bounds.ids))
+        ids = sorted(bounds.ids)
+        starts = range(0, len(ids), PARTITION_IDS)
+        return [IdPartition(tuple(ids[start : start + PARTITION_IDS])) for start in starts]
     if request.table is TableName.FIELDS and not bounds.either_end.matches_all:
         return [KeyRangePartition(catalogue_range(bounds.either_end))]
     directions = _reference_directions(request)
@@ -130,10 +133,3 @@ def catalogue_range(dataset_filter: DatasetFilter) -> Range:
         return ranges.prefix_range(layout.dataset_prefix(namespace) if namespace else layout.DATASETS)
     row = layout.dataset_row(dataset_filter.dataset)
     return row, row + b"\x00"
-
-
-def _id_partitions(ids: list[str]) -> list[Partition]:
-    """Return partitions of at most PARTITION_IDS ids each, in the order of the ids, or none for no ids."""
-    return [
-        IdPartition(tuple(ids[start : start + PARTITION_IDS])) for start in range(0, len(ids), PARTITION_IDS)
-    ]

@@ -26,8 +26,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _ID_COLUMNS = {TableName.RUNS: "run", TableName.EDGES: "run", TableName.OPERATIONS: "checksum"}
 _TABLES_WITH_START = (TableName.RUNS, TableName.EDGES)
-_DATASET_PREFIXES = {TableName.EDGES: ("source_", "destination_"), TableName.FIELDS: ("",)}
-"""Prefixes of the columns `namespace` and `name` of a dataset."""
+_DATASETS = {
+    TableName.EDGES: {"source_": "sources", "destination_": "destinations"},
+    TableName.FIELDS: {"": "either_end"},
+}
+"""Members of ScanBounds by the prefix of the columns `namespace` and `name` of their dataset."""
 
 
 def push_down(bounds: ScanBounds, filters: Iterable[Filter], table: TableName) -> ScanBounds:
@@ -59,20 +62,11 @@ def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanB
 def _equal_text(bounds: ScanBounds, column: str, table: TableName, value: str) -> ScanBounds:
     if column == _ID_COLUMNS.get(table):
         return bounds.with_ids(frozenset({value}))
-    for prefix in _DATASET_PREFIXES.get(table, ()):
+    for prefix, member in _DATASETS.get(table, {}).items():
         if column in (f"{prefix}namespace", f"{prefix}name"):
-            return _narrow_dataset(bounds, prefix, DatasetFilter(**{column.removeprefix(prefix): value}))
+            narrower = DatasetFilter(**{column.removeprefix(prefix): value})
+            return replace(bounds, **{member: getattr(bounds, member).narrow(narrower)})
     return bounds
-
-
-def _narrow_dataset(bounds: ScanBounds, prefix: str, dataset_filter: DatasetFilter) -> ScanBounds:
-    match prefix:
-        case "source_":
-            return replace(bounds, sources=bounds.sources.narrow(dataset_filter))
-        case "destination_":
-            return replace(bounds, destinations=bounds.destinations.narrow(dataset_filter))
-        case _:
-            return replace(bounds, either_end=bounds.either_end.narrow(dataset_filter))
 
 
 def _start_between(

@@ -115,8 +115,7 @@ class ReadRequest:
 def parse_options(options: Mapping[str, str]) -> ReadRequest:
     """Return the request of a reader's options, whose names are case-insensitive.
 
-    Without `table`, the request reads runs. Raises ConfigurationError, and InvalidQuery for an unreadable
-    time.
+    Without `table`, it reads runs. Raises ConfigurationError, and InvalidQuery for an unreadable time.
     """
     values = {key.lower(): value for key, value in options.items()}
     unknown = sorted(values.keys() - {*OPTIONS, PATH, PATHS})

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import (
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from fll_hbase.runtime import clock
@@ -25,6 +22,8 @@ from fll_hbase.spark.worker_store import job_settings
 OPTIONS = ("store", "namespace")
 SHOWN_BYTES = 60
 
+W = TypeVar("W", bound="_Writer")
+
 
 @dataclass(frozen=True)
 class TaskResult(WriterCommitMessage):
@@ -35,9 +34,9 @@ class TaskResult(WriterCommitMessage):
     repeated: int
 
 
-@dataclass(frozen=True, slots=True)
-class WriteTarget:
-    """The destination of rows; `time_ms` is the time of proposals without one.
+@dataclass(frozen=True)
+class _Writer:
+    """Writes documents, one in each row; `time_ms` is the time of proposals without one.
 
     `column` is the name of the column of documents, in the case that the frame uses.
     """
@@ -46,14 +45,14 @@ class WriteTarget:
     time_ms: int
     column: str = VALUE
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         """Record all rows of a task; return their number by outcome.
 
         A repeated task changes nothing. Raises InputError with the errors of every rejected row of the first
         batch that has any. Its other rows and earlier batches are recorded.
         """
         counts: Counter[str] = Counter()
-        for outcomes in ingest_batches(self._lines(batches), target=self.target):
+        for outcomes in ingest_batches(self._lines(iterator), target=self.target):
             rows = outcomes.to_pylist()
             errors = ErrorList(
                 error for row in rows if row["outcome"] == REJECTED for error in _row_errors(row)
@@ -82,17 +81,6 @@ class WriteTarget:
             yield pa.RecordBatch.from_pydict(columns)
 
 
-class _Writer:
-    """Writes documents, one in each row. Repeated rows change nothing."""
-
-    def __init__(self, target: WriteTarget) -> None:
-        self._target = target
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Record the rows of one partition. Raises InputError."""
-        return self._target.write(iterator)
-
-
 class LineageWriter(_Writer, DataSourceArrowWriter):
     """Writes a frame."""
 
@@ -101,10 +89,10 @@ class LineageStreamWriter(_Writer, DataSourceStreamArrowWriter):
     """Writes the batches of a stream."""
 
 
-def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
-    """Parse a writer's options. Raises ConfigurationError, including for a frame without a column `value`.
+def open_writer(kind: type[W], options: Mapping[str, str], schema: StructType) -> W:
+    """Return a writer with these options. Their names and the column `value` are case-insensitive.
 
-    Names of options and the name of the column are case-insensitive.
+    Raises ConfigurationError, including for a frame without that column.
     """
     values = {key.lower(): value for key, value in options.items()}
     # Spark itself adds the path, and for streams `checkpointLocation`.
@@ -119,7 +107,7 @@ def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
             "the frame needs a column `value`, string or binary, with one document or event a row"
         )
     target = Target(job_settings(parse_store(values)), values.get("namespace", ""))
-    return WriteTarget(target, clock.now_ms(), column)
+    return kind(target, clock.now_ms(), column)
 
 
 def _find_column(schema: StructType) -> str | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
@@ -23,9 +23,6 @@ SHUFFLE_BYTES_PER_FILE_BYTE = 4
 
 _ROW_BYTES = {"csv": 256, "openlineage": 2_048}
 """Approximate bytes of a row of text, from which the most rows of a file follow; text is not shuffled."""
-
-# By default Spark writes INT96, which other readers interpret as local time.
-_TIMESTAMPS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 _CSV = {
     "header": "true",
@@ -46,12 +43,23 @@ class Format(Enum):
 @contextmanager
 def write_settings(spark: SparkSession, *, file_bytes: int) -> Iterator[None]:
     """Return a context with the settings that lazy frames of this module need while they are written."""
-    sizes = {
+    settings = {
+        # By default Spark writes INT96, which other readers interpret as local time.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(file_bytes * SHUFFLE_BYTES_PER_FILE_BYTE),
     }
-    with _session_settings(spark, {**_TIMESTAMPS, **sizes}):
+    previous: dict[str, str | None] = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
         yield
+    finally:
+        for name, earlier in previous.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)
 
 
 def partition_by_day(frame: DataFrame) -> DataFrame:
@@ -80,10 +88,15 @@ def write_files(frame: DataFrame, path: str, form: Format, *, file_bytes: int = 
     # Rows are counted while they are written, since count() would compute the frame and read the store again.
     observation = Observation()
     writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write
-    if form is Format.PARQUET:
-        (writer.partitionBy(DAY) if DAY in frame.columns else writer).parquet(path)
-    else:
-        _write_text(writer, path, form, rows_max=max(file_bytes // _ROW_BYTES[form.value], 1))
+    if form is not Format.PARQUET:
+        writer = writer.option("maxRecordsPerFile", max(file_bytes // _ROW_BYTES[form.value], 1))
+    match form:
+        case Format.PARQUET:
+            (writer.partitionBy(DAY) if DAY in frame.columns else writer).parquet(path)
+        case Format.CSV:
+            writer.options(**_CSV).csv(path)
+        case Format.OPENLINEAGE:
+            writer.text(path)
     return int(observation.get["rows"])
 
 
@@ -91,28 +104,3 @@ def count_files(spark: SparkSession, directory: str) -> int:
     """Return the number of data files of a table, or 0 without a directory."""
     names = (file.path.rpartition("/")[2] for file in HadoopDirectory(spark, directory).walk())
     return sum(name.startswith("part-") for name in names)
-
-
-def _write_text(writer: DataFrameWriter, path: str, form: Format, *, rows_max: int) -> None:
-    """Write CSV with a header, or lines of text, in files of at most `rows_max` rows."""
-    writer = writer.option("maxRecordsPerFile", rows_max)
-    if form is Format.CSV:
-        writer.options(**_CSV).csv(path)
-    else:
-        writer.text(path)
-
-
-@contextmanager
-def _session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Return a context in which the session has the settings, and restore or unset them at the end."""
-    previous: dict[str, str | None] = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, earlier in previous.items():
-            if earlier is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, earlier)

@@ -10,13 +10,13 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from pyspark.sql import SparkSession
 
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports.hadoop_files import TEMPORARY, HadoopDirectory
-from fll_hbase.spark.exports.new_file import create_file
 
 _IDENTITY = "log"
 _BATCH = re.compile(r"batch-([0-9]{8})\.json")
@@ -39,8 +39,7 @@ class ExportTarget:
 class Batch:
     """One batch: all commit records put from `since_ms` on, and numbers of rows and files by table.
 
-    The next batch begins at `until_ms`. `log` identifies the directory, and `attempt` the process that wrote
-    the batch.
+    The next batch begins at `until_ms`. `log` identifies the directory, `attempt` the process that wrote it.
     """
 
     number: int
@@ -65,16 +64,11 @@ class Batch:
         """Return the name of the directory with the rows that later batches must not export again."""
         return f"_seen-{self.number:08d}-{self.attempt}"
 
-    def with_counts(self, rows: Mapping[str, int], files: Mapping[str, int]) -> Batch:
-        """Return a copy of the batch with the numbers of rows and files, by table, that were written."""
-        return replace(self, rows=rows, files=files)
-
 
 class ExportLog:
     """The batches of a directory. Methods raise ConfigurationError."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
         self.path = path.rstrip("/")
         self._directory = HadoopDirectory(spark, path)
         self._names = sorted(self._directory.names())
@@ -86,7 +80,7 @@ class ExportLog:
 
     def identity(self) -> str:
         """Return the random name of the log, which the first call creates in the directory."""
-        create_file(self._spark, self.path, _IDENTITY, uuid.uuid4().hex)
+        self._directory.create_file(_IDENTITY, uuid.uuid4().hex)
         return self._directory.read(_IDENTITY).decode()
 
     def last(self) -> Batch | None:
@@ -97,7 +91,7 @@ class ExportLog:
     def commit(self, batch: Batch) -> None:
         """Commit a prepared batch. Raises ConfigurationError if another process was faster."""
         text = json.dumps({"job": "export", **asdict(batch)}, indent=1)
-        if not create_file(self._spark, self.path, f"batch-{batch.number:08d}.json", text):
+        if not self._directory.create_file(f"batch-{batch.number:08d}.json", text):
             raise ConfigurationError(
                 f"another export wrote batch {batch.number} of {self.path} at the same time; nothing is lost:"
                 " start this one again"
@@ -109,16 +103,14 @@ class ExportLog:
 
     def set_published(self, batch: Batch) -> None:
         """Record in the directory that a batch was published, unless that is recorded already."""
-        create_file(self._spark, self.path, f"batch-{batch.number:08d}.published", "")
+        self._directory.create_file(f"batch-{batch.number:08d}.published", "")
 
     def _read(self, number: int) -> Batch:
         """Return the committed batch with a number. Raises ConfigurationError for a file of another form."""
         name = f"batch-{number:08d}.json"
         try:
-            members = json.loads(self._directory.read(name))
-            target = ExportTarget(**members.pop("target"))
-            return Batch(**{name: value for name, value in members.items() if name != "job"}, target=target)
-        except (ValueError, TypeError, KeyError) as error:
+            return typed_json.decode(self._directory.read(name), Batch)
+        except ValueError as error:
             raise ConfigurationError(f"{self.path}/{name} is not the file of a batch: {error}") from error
 
 

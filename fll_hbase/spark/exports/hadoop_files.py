@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from fll_hbase.runtime.errors import LineageError
@@ -36,12 +37,14 @@ class HadoopDirectory:
         """Open the file system of `root`, which need not exist. Local checksum files are visible as files."""
         java: Any = spark._jvm
         self._java = java
+        self._gateway: Any = spark.sparkContext._gateway
+        self._configuration = spark._jsc.hadoopConfiguration()
         self._root = java.org.apache.hadoop.fs.Path(root)
-        self._files = self._root.getFileSystem(spark._jsc.hadoopConfiguration())
+        self._files = self._root.getFileSystem(self._configuration)
         if str(self._files.getUri().getScheme()) == "file":
             # The default file system hides `.x.crc`, the checksum of x, which may be a user's own file.
             self._files = java.org.apache.hadoop.fs.RawLocalFileSystem()
-            self._files.initialize(java.java.net.URI("file:///"), spark._jsc.hadoopConfiguration())
+            self._files.initialize(java.java.net.URI("file:///"), self._configuration)
         # Not as a URI, which would escape spaces, because Spark takes paths as they are.
         self.url = str(self._files.makeQualified(self._root).toString())
 
@@ -100,6 +103,29 @@ class HadoopDirectory:
         if not self._files.rename(self._path(temporary), self._path(path)) and not self.exists(path):
             raise LineageError(f"{temporary} cannot be moved to {path} in {self.url}; run the job again")
 
+    def create_file(self, name: str, text: str) -> bool:
+        """Create a file, which appears only when complete; False if it exists, as for all writers but one."""
+        files = self._java.org.apache.hadoop.fs
+        file_system = self._root.getFileSystem(self._configuration)
+        temporary, target = (
+            file_system.makeQualified(self._path(path)) for path in (f"{TEMPORARY}{uuid4().hex}", name)
+        )
+        stream = file_system.create(temporary, False)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        # FileSystem.rename would replace a local file.
+        context = files.FileContext.getFileContext(file_system.getUri(), self._configuration)
+        try:
+            context.rename(temporary, target, self._gateway.new_array(files.Options.Rename, 0))
+        except Py4JJavaError as error:
+            file_system.delete(temporary, False)
+            if "FileAlreadyExistsException" in str(error.java_exception.toString()):
+                return False
+            raise
+        return True
+
     def move(self, source: str, target: str) -> None:
         """Move a file or directory, into an existing directory if an earlier move was interrupted.
 
@@ -148,6 +174,23 @@ class HadoopDirectory:
         """Return Hadoop's path for a path below the root, which may contain colons."""
         # As three strings, because a colon in a relative path would be read as a scheme.
         return self._java.org.apache.hadoop.fs.Path(self._root, f"./{path}") if path else self._root
+
+
+def ancestors(spark: SparkSession, path: str) -> Iterator[Any]:
+    """Yield Hadoop's qualified path of a directory, which need not exist, then of each directory above it."""
+    java: Any = spark._jvm
+    hadoop_path = java.org.apache.hadoop.fs.Path(path)
+    files = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    directory = files.makeQualified(hadoop_path)
+    while directory is not None:
+        yield directory
+        directory = directory.getParent()
+
+
+def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
+    """Return whether a directory is `parent` or below it. Neither has to exist."""
+    other = next(ancestors(spark, parent))
+    return any(directory.equals(other) for directory in ancestors(spark, path))
 
 
 def _join(path: str, name: str) -> str:

@@ -6,6 +6,7 @@ Each append may be repeated, and leaves the rows of a batch there once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -14,11 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.changes import StagedTables, sort_rows
 from fll_hbase.spark.exports.export_files import DAY
 from fll_hbase.spark.exports.export_log import Batch
-from fll_hbase.spark.exports.export_stage import StagedTables, sort_rows
 from fll_hbase.spark.exports.hadoop_files import TEMPORARY, HadoopDirectory
-from fll_hbase.spark.exports.new_file import create_file
 
 BATCH = "batch"
 LOG = "fll.log"
@@ -44,16 +44,25 @@ _PACKAGES = {
 }
 
 
+@dataclass(frozen=True)
 class LakeTables(ABC):
     """The tables of one export in `out`. Methods raise ConfigurationError."""
 
-    def __init__(self, spark: SparkSession, out: str) -> None:
-        self._spark = spark
-        self._out = out
+    spark: SparkSession
+    out: str
 
     def claim(self, log: str) -> None:
-        """Mark the directory. Raises ConfigurationError if it has other files, or the mark of another log."""
-        claim_directory(self._spark, self._out, log)
+        """Mark an empty directory as a log's. Raises ConfigurationError for other files, or another mark."""
+        directory = HadoopDirectory(self.spark, self.out)
+        if not directory.exists(_MARKER):
+            names = sorted(name for name in directory.names() if TEMPORARY not in name)
+            if names:
+                raise ConfigurationError(f"{self.out!r} contains {names[0]!r}; use an empty directory")
+            directory.create_file(_MARKER, log)
+        if directory.read(_MARKER).decode() != log:
+            raise ConfigurationError(
+                f"{self.out!r} belongs to another --since-last directory; use another one"
+            )
 
     @abstractmethod
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
@@ -65,7 +74,7 @@ class ParquetTables(LakeTables):
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
         """Move the files of a batch to their place, atomically if the file system can."""
-        HadoopDirectory(self._spark, self._out).move(
+        HadoopDirectory(self.spark, self.out).move(
             f"{batch.stage}/{table}", f"{table}/{BATCH}={batch.number}"
         )
 
@@ -81,7 +90,7 @@ class DeltaTables(LakeTables):
             writer = writer.partitionBy(DAY)
         # The staged rows of a batch never change, so any attempt may have written them.
         options = {"txnAppId": f"fll-{batch.log}-{table}", "txnVersion": str(batch.number)}
-        writer.options(**options).save(f"{self._out}/{table}")
+        writer.options(**options).save(f"{self.out}/{table}")
 
 
 class IcebergTables(LakeTables):
@@ -93,29 +102,27 @@ class IcebergTables(LakeTables):
         Raises ConfigurationError unless `out` is CATALOG.NAMESPACE of a catalog that Spark knows.
         """
         # Tables are marked when they are created, because a catalog has no files of its own.
-        catalog = self._out.partition(".")[0]
-        if not self._out.count(".") or not self._spark.conf.get(f"spark.sql.catalog.{catalog}", ""):
+        catalog = self.out.partition(".")[0]
+        if not self.out.count(".") or not self.spark.conf.get(f"spark.sql.catalog.{catalog}", ""):
             raise ConfigurationError(
-                f"{self._out!r} is not CATALOG.NAMESPACE of a catalog that Spark knows: set"
+                f"{self.out!r} is not CATALOG.NAMESPACE of a catalog that Spark knows: set"
                 f" spark.sql.catalog.{catalog} with --conf"
             )
-        self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self._out)}")
+        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self.out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
         """Write the rows of the batch, or replace them. Raises ConfigurationError for another log's table."""
-        name = f"{_quoted(self._out)}.{table}"
+        name = f"{_quoted(self.out)}.{table}"
         rows = _published_rows(stage, table, batch)
-        if not self._spark.catalog.tableExists(name):
+        if not self.spark.catalog.tableExists(name):
             writer = rows.writeTo(name).using("iceberg").tableProperty(LOG, batch.log)
             (writer.partitionedBy(f.col(DAY)) if DAY in rows.columns else writer).create()
             return
         properties = {
-            row["key"]: row["value"] for row in self._spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
+            row["key"]: row["value"] for row in self.spark.sql(f"SHOW TBLPROPERTIES {name}").collect()
         }
         if properties.get(LOG) != batch.log:
-            raise ConfigurationError(
-                f"table {self._out}.{table} is not of this export; use another namespace"
-            )
+            raise ConfigurationError(f"table {self.out}.{table} is not of this export; use another namespace")
         rows.writeTo(name).overwrite(f.col(BATCH) == batch.number)
 
 
@@ -125,18 +132,6 @@ def open_lake(spark: SparkSession, form: LakeFormat, out: str) -> LakeTables:
         return ParquetTables(spark, out)
     _check_library(spark, form)
     return DeltaTables(spark, out) if form is LakeFormat.DELTA else IcebergTables(spark, out)
-
-
-def claim_directory(spark: SparkSession, out: str, log: str) -> None:
-    """Mark an empty directory as a log's. Raises ConfigurationError for unmarked files, or another mark."""
-    directory = HadoopDirectory(spark, out)
-    if not directory.exists(_MARKER):
-        names = sorted(name for name in directory.names() if TEMPORARY not in name)
-        if names:
-            raise ConfigurationError(f"{out!r} contains {names[0]!r}; use an empty directory")
-        create_file(spark, out, _MARKER, log)
-    if directory.read(_MARKER).decode() != log:
-        raise ConfigurationError(f"{out!r} belongs to another --since-last directory; use another one")
 
 
 def _check_library(spark: SparkSession, form: LakeFormat) -> None:

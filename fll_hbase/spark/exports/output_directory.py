@@ -38,10 +38,7 @@ _SPARK_NAMES = ("part-", "_SUCCESS", "_started_", "_committed_")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The writer of a directory: name of the marker, job, and the source, such as a checkpoint.
-
-    An empty `source` matches any.
-    """
+    """The writer of a directory: name of the marker, job, and source such as a checkpoint, "" for any."""
 
     marker: str
     job: str
@@ -70,13 +67,12 @@ class _Manifest:
         return sorted({file.path.partition("/")[0] for file in self.files})
 
 
+@dataclass(frozen=True, slots=True)
 class OutputDirectory:
     """A directory that belongs to a job. Create it with `claim`."""
 
-    def __init__(self, directory: HadoopDirectory, owner: Owner) -> None:
-        """Keep a directory that was claimed for its owner, without reading or writing."""
-        self._directory = directory
-        self._owner = owner
+    directory: HadoopDirectory
+    owner: Owner
 
     @contextmanager
     def replacing(self) -> Iterator[str]:
@@ -86,14 +82,21 @@ class OutputDirectory:
         and the new one is deleted. Raises LineageError if a foreign file has appeared in the directory. Then
         the new output waits below, and the next job puts it in place once the file has been moved.
         """
-        output = self._begin()
+        output = uuid4().hex
+        self.directory.create(f"{NEW}{output}")
+        self.directory.write(f"{NEW}{output}/{_STARTED}", str(now_ms()).encode())
         try:
-            yield f"{self._directory.url}/{NEW}{output}"
+            yield f"{self.directory.url}/{NEW}{output}"
             self._complete(output, self._manifest_ids())
         except BaseException:
             self._discard(output)
             raise
-        self._check_unchanged()
+        foreign = next(self.foreign_files(), None)
+        if foreign is not None:
+            raise LineageError(
+                f"{self.directory.url}/{foreign} appeared or changed while the job ran: move it elsewhere"
+                " and run the job again; the new output waits in the same directory"
+            )
         self._install(output)
 
     def clear(self) -> None:
@@ -105,42 +108,35 @@ class OutputDirectory:
         """Return the files of the current output, sorted by path."""
         return sorted(file for output in self._manifest_ids() for file in self._manifest(output).files)
 
-    def _begin(self) -> str:
-        """Create the directory of a new output, with its start time; return the output's id."""
-        output = uuid4().hex
-        self._directory.create(f"{NEW}{output}")
-        self._directory.write(f"{NEW}{output}/{_STARTED}", str(now_ms()).encode())
-        return output
-
     def _complete(self, output: str, replaces: Sequence[str]) -> None:
         """Write the manifest of new output, which is put in place afterwards."""
         folder = f"{NEW}{output}"
-        written = (file for file in self._directory.walk(folder) if file.path != f"{folder}/{_STARTED}")
+        written = (file for file in self.directory.walk(folder) if file.path != f"{folder}/{_STARTED}")
         files = (
             FileStatus(file.path[len(folder) + 1 :], file.size_bytes, file.modified_ms) for file in written
         )
         manifest = _Manifest(tuple(sorted(files)), tuple(replaces))
-        self._directory.write(f"{folder}/{_COMPLETE}", manifest.dump())
+        self.directory.write(f"{folder}/{_COMPLETE}", manifest.dump())
 
     def _install(self, output: str) -> None:
         """Put complete output in place of the output that it replaces. Each step may be repeated."""
         folder = f"{NEW}{output}"
         manifest = self._read_manifest(f"{folder}/{_COMPLETE}")
-        if not self._directory.exists(f"{folder}/{_CLEARED}"):
+        if not self.directory.exists(f"{folder}/{_CLEARED}"):
             for replaced in manifest.replaces:
                 for name in self._manifest(replaced).names:
-                    self._directory.move(name, f"{REPLACED}{output}/{name}")
-            self._directory.write(f"{folder}/{_CLEARED}", b"")
+                    self.directory.move(name, f"{REPLACED}{output}/{name}")
+            self.directory.write(f"{folder}/{_CLEARED}", b"")
         for name in manifest.names:
-            self._directory.move(f"{folder}/{name}", name)
-        self._directory.write(f"{MANIFEST}{output}", self._current(manifest).dump())
+            self.directory.move(f"{folder}/{name}", name)
+        self.directory.write(f"{MANIFEST}{output}", self._current(manifest).dump())
         self._remove_replaced(output, manifest)
         for name in (_CLEARED, _STARTED, _COMPLETE, ""):
-            self._directory.delete(f"{folder}/{name}".rstrip("/"))
+            self.directory.delete(f"{folder}/{name}".rstrip("/"))
 
     def _current(self, manifest: _Manifest) -> _Manifest:
         """Return the manifest with the present times, since a rename that copies changes them."""
-        statuses = (self._directory.status(file.path) for file in manifest.files)
+        statuses = (self.directory.status(file.path) for file in manifest.files)
         return _Manifest(tuple(status for status in statuses if status), manifest.replaces)
 
     def _remove_replaced(self, output: str, manifest: _Manifest) -> None:
@@ -151,43 +147,42 @@ class OutputDirectory:
             for file in files:
                 # The file was unchanged when it was moved a moment ago. A move on an object store changes the
                 # time.
-                status = self._directory.status(f"{folder}/{file.path}")
+                status = self.directory.status(f"{folder}/{file.path}")
                 if status and status.size_bytes == file.size_bytes:
-                    self._directory.delete(status.path)
-            _delete_empty(self._directory, folder, files)
-            self._directory.delete(f"{MANIFEST}{replaced}")
+                    self.directory.delete(status.path)
+            _delete_empty(self.directory, folder, files)
+            self.directory.delete(f"{MANIFEST}{replaced}")
 
     def recover(self) -> None:
         """Put complete output of a killed job in place, and remove abandoned output."""
-        for name in list(self._directory.names()):
-            if name.startswith(NEW) and self._directory.exists(f"{name}/{_COMPLETE}"):
+        for name in list(self.directory.names()):
+            if name.startswith(NEW) and self.directory.exists(f"{name}/{_COMPLETE}"):
                 self._install(name.removeprefix(NEW))
             elif name.startswith(NEW) and self._is_abandoned(name):
                 self._discard(name.removeprefix(NEW))
 
     def _is_abandoned(self, folder: str) -> bool:
-        started = self._directory.status(f"{folder}/{_STARTED}")
+        started = self.directory.status(f"{folder}/{_STARTED}")
         return started is not None and now_ms() - started.modified_ms > ABANDONED_MS
 
     def _discard(self, output: str) -> None:
         """Delete the directory of new output, unless it is complete or has files that Spark did not write."""
         folder = f"{NEW}{output}"
-        if not self._directory.exists(f"{folder}/{_COMPLETE}") and all(
-            _is_written_by_spark(file.path) for file in self._directory.walk(folder)
+        if not self.directory.exists(f"{folder}/{_COMPLETE}") and all(
+            _is_written_by_spark(file.path) for file in self.directory.walk(folder)
         ):
-            self._directory.delete_tree(folder)
+            self.directory.delete_tree(folder)
 
     def foreign_files(self, *, parts: str = "") -> Iterator[str]:
         """Yield the paths of files that are not ours, or were changed since they were written.
 
-        Directories whose names begin with `parts`, if given, are left out, because they have their own
-        markers.
+        Directories whose names begin with `parts`, if given, have their own markers, and are left out.
         """
         ours = self._listed()
         # On an object store, a move changes the time of a file.
         sizes = {(file.path, file.size_bytes) for file in ours}
         skip = tuple(prefix for prefix in (NEW, parts) if prefix)
-        for file in self._directory.walk(skip=lambda path: "/" not in path and path.startswith(skip)):
+        for file in self.directory.walk(skip=lambda path: "/" not in path and path.startswith(skip)):
             if file.path.startswith(REPLACED):
                 is_ours = (file.path.partition("/")[2], file.size_bytes) in sizes
             else:
@@ -197,45 +192,36 @@ class OutputDirectory:
 
     def _listed(self) -> set[FileStatus]:
         """Return the files of all manifests, including complete output that is not in place yet."""
-        waiting = [f"{name}/{_COMPLETE}" for name in self._directory.names() if name.startswith(NEW)]
-        present = [path for path in waiting if self._directory.exists(path)]
+        waiting = [f"{name}/{_COMPLETE}" for name in self.directory.names() if name.startswith(NEW)]
+        present = [path for path in waiting if self.directory.exists(path)]
         manifests = [self._manifest(output) for output in self._manifest_ids()]
         manifests += [self._read_manifest(path) for path in present]
         return {file for manifest in manifests for file in manifest.files}
 
     def _is_own_name(self, path: str) -> bool:
         """Return whether a path is the marker, a manifest or a temporary file of this directory."""
-        return path == self._owner.marker or (path.startswith((MANIFEST, TEMPORARY)) and "/" not in path)
-
-    def _check_unchanged(self) -> None:
-        """Raise LineageError with the first foreign file, if there is one."""
-        foreign = next(self.foreign_files(), None)
-        if foreign is not None:
-            raise LineageError(
-                f"{self._directory.url}/{foreign} appeared or changed while the job ran: move it elsewhere"
-                " and run the job again; the new output waits in the same directory"
-            )
+        return path == self.owner.marker or (path.startswith((MANIFEST, TEMPORARY)) and "/" not in path)
 
     def _manifest_ids(self) -> tuple[str, ...]:
         """Return the sorted ids of the outputs that have a manifest in place."""
-        names = self._directory.names()
+        names = self.directory.names()
         return tuple(name.removeprefix(MANIFEST) for name in sorted(names) if name.startswith(MANIFEST))
 
     def _manifest(self, output: str) -> _Manifest:
         path = f"{MANIFEST}{output}"
-        return self._read_manifest(path) if self._directory.exists(path) else _Manifest((), ())
+        return self._read_manifest(path) if self.directory.exists(path) else _Manifest((), ())
 
     def _read_manifest(self, path: str) -> _Manifest:
         """Parse the list of the files of an output. Raises ConfigurationError for any other file."""
         try:
-            if self._directory.status(path) is None:
+            if self.directory.status(path) is None:
                 raise ValueError("a directory")
-            members = json.loads(self._directory.read(path))
+            members = json.loads(self.directory.read(path))
             files = tuple(FileStatus(*file) for file in members["files"])
             return _Manifest(files, tuple(members["replaces"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
-                f"{self._directory.url}/{path} is not a list of files of a job; use another directory"
+                f"{self.directory.url}/{path} is not a list of files of a job; use another directory"
             ) from error
 
 

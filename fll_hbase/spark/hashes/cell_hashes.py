@@ -1,9 +1,14 @@
-"""64-bit hashes of cells and rows, with flags: workers compare whole tables without sending any key."""
+"""64-bit hashes of cells and rows, with flags: workers compare whole tables without sending any key.
+
+Filters of such hashes are built on the workers, and each worker gets a copy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -13,7 +18,9 @@ from pyspark.sql import functions as f
 from fll_hbase.keys.layout import Range
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.hashes import range_scan
+from fll_hbase.spark.lines.arrow_batches import to_batch
 from fll_hbase.spark.worker_store import worker_table
+from fll_hbase.store.maintenance.audit.hash_filter import HashFilter, size_bits
 from fll_hbase.tables import Table
 
 CELL_HASHES = "hash bigint, flags bigint"
@@ -21,6 +28,11 @@ CELL_HASHES = "hash bigint, flags bigint"
 
 BATCH_HASHES = 50_000
 """Approximate number of hashes that a worker sends in one batch."""
+
+SEGMENT_BITS = 2**20
+"""The part of a bitmap that one task builds."""
+
+_SEGMENTS = "segment bigint, bits binary"
 
 _HASHES = 2**64
 
@@ -74,3 +86,35 @@ def _hash_ranges(
     for batch in batches:
         for split in batch.to_pylist():
             yield from hash_range(worker_table(settings), split["start"], split["stop"])
+
+
+def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
+    """Return the filter of the column `hash` of a frame with `count` rows."""
+    bits = size_bits(count)
+    segment_bits = min(bits, SEGMENT_BITS)
+    # The lowest bits of a negative number equal the lowest bits of the unsigned hash.
+    position = f.col("hash").bitwiseAND(bits - 1)
+    segment = f.shiftright(position, segment_bits.bit_length() - 1)
+    positions = hashes.select(position.alias("position"), segment.alias("segment"))
+    # Sorted, so that a task has one segment in memory at a time.
+    positions = positions.repartition("segment").sortWithinPartitions("segment")
+    build = partial(_build_segments, segment_bits=segment_bits)
+    segments = {row["segment"]: row["bits"] for row in positions.mapInArrow(build, _SEGMENTS).collect()}
+    empty = bytes(segment_bits // 8)
+    return HashFilter(b"".join(segments.get(number, empty) for number in range(bits // segment_bits)))
+
+
+def _build_segments(batches: Iterator[pa.RecordBatch], *, segment_bits: int) -> Iterator[pa.RecordBatch]:
+    """Yield each segment of the bitmap that has a bit. Positions must be sorted by segment."""
+    for number, group in groupby(_positions(batches), key=itemgetter(1)):
+        bits = bytearray(segment_bits // 8)
+        for position, _ in group:
+            offset = position & (segment_bits - 1)
+            bits[offset >> 3] |= 1 << (offset & 7)
+        yield to_batch([(number, bytes(bits))], _SEGMENTS)
+
+
+def _positions(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int]]:
+    """Yield the positions in the bitmap from batches, each with the number of its segment."""
+    for batch in batches:
+        yield from zip(batch.column("position").to_pylist(), batch.column("segment").to_pylist(), strict=True)

@@ -18,7 +18,6 @@ from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.datasource.reader_options import ALWAYS, TableName
 from fll_hbase.spark.exports import output_directory
-from fll_hbase.spark.exports.edge_frames import EDGE_COLUMNS, RUN_COLUMNS, distinct_edges, run_edges
 from fll_hbase.spark.exports.export_files import (
     CATALOGUE,
     EDGES,
@@ -31,9 +30,15 @@ from fll_hbase.spark.exports.export_files import (
     write_files,
     write_settings,
 )
-from fll_hbase.spark.exports.new_file import create_file
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 from fll_hbase.spark.exports.output_directory import EXPORT, Owner
-from fll_hbase.spark.exports.table_frames import table_frame
+from fll_hbase.spark.exports.table_frames import (
+    EDGE_COLUMNS,
+    RUN_COLUMNS,
+    distinct_edges,
+    run_edges,
+    table_frame,
+)
 from fll_hbase.spark.hashes import range_scan
 from fll_hbase.spark.lines import event_frames
 
@@ -91,7 +96,8 @@ def export(
         rows = dict(_write_tables(spark, spec, new, form))
         manifest = _manifest(spec, form, started_ms, rows)
         files = {name: count_files(spark, f"{new}/{name}") for name in rows}
-        create_file(spark, new, MANIFEST, json.dumps({**manifest, "files": files}, indent=1))
+        members = {**manifest, "files": files}
+        HadoopDirectory(spark, new).create_file(MANIFEST, json.dumps(members, indent=1))
     return ExportReport(out, form, rows, time.monotonic() - started)
 
 

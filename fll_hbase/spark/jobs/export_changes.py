@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,19 +20,13 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.runtime.release import VERSION
 from fll_hbase.spark.exports import changes
-from fll_hbase.spark.exports.edge_frames import run_edges
-from fll_hbase.spark.exports.export_files import (
-    CATALOGUE,
-    EDGES,
-    FILE_BYTES,
-    RUNS,
-    write_settings,
-)
+from fll_hbase.spark.exports.changes import SeenRows, StagedTables
+from fll_hbase.spark.exports.export_files import CATALOGUE, EDGES, FILE_BYTES, RUNS, write_settings
 from fll_hbase.spark.exports.export_log import Batch, ExportLog, ExportTarget, remove_attempts
-from fll_hbase.spark.exports.export_stage import SeenRows, StagedTables
+from fll_hbase.spark.exports.hadoop_files import is_subdirectory
 from fll_hbase.spark.exports.lake_tables import LakeFormat, LakeTables, open_lake
+from fll_hbase.spark.exports.table_frames import run_edges
 from fll_hbase.spark.hashes import range_scan
-from fll_hbase.spark.lines.rejects import is_subdirectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +67,10 @@ class ChangesSpec:
 
 
 def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
-    """Append the runs and datasets that changed since the last batch of the log.
+    """Append the runs and datasets that changed since the last batch of the log; all of them without one.
 
-    The first batch has all of them. The call first completes a batch that a killed process has left. Raises
-    ConfigurationError if the log or the tables belong to another export, or another process writes the same
-    batch.
+    The call first completes a batch that a killed process has left. Raises ConfigurationError if the log or
+    the tables belong to another export, or another process writes the same batch.
     """
     started = time.monotonic()
     _check_directories(spark, spec)
@@ -107,10 +100,7 @@ def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
 
 
 def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the last batch has another store, place or format.
-
-    Without a last batch, raise nothing.
-    """
+    """Raise ConfigurationError if there is a last batch, with another store, place or format."""
     if last and last.target != spec.target:
         raise ConfigurationError(
             f"{spec.log!r} is the state of an export of {last.target.store} to {last.target.out} as"
@@ -153,7 +143,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
     seen.write_next(
         stage.read(RUNS), stage.read(CATALOGUE), f"{spec.log}/{batch.seen}", until_ms=batch.until_ms
     )
-    return batch.with_counts(rows, {table: stage.count_files(table) for table in rows})
+    return replace(batch, rows=rows, files={table: stage.count_files(table) for table in rows})
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:

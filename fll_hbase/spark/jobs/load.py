@@ -6,12 +6,14 @@ import time
 from collections.abc import Sequence
 
 from pyspark import StorageLevel
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from fll_hbase.ingest.row_documents import RowFile
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.exports.hadoop_files import ancestors
 from fll_hbase.spark.exports.output_directory import REJECTS, Owner, claim
-from fll_hbase.spark.lines import input_files, line_frames, row_frames
+from fll_hbase.spark.lines import line_frames, row_frames
 from fll_hbase.spark.lines.rejects import drop_long, long_lines, write_rejects
 from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
 from fll_hbase.spark.stats import LoadReport
@@ -22,6 +24,12 @@ PARTITION_BYTES = 2**30
 
 The value is large because references that are recorded together are near each other in the table.
 """
+
+EXPANSION = 8
+"""Decompressed bytes for each byte of a compressed file, a usual ratio for lineage in JSON."""
+
+_EXTENSION = r"(\.(?:gz|gzip|bz2|zst|zstd|deflate|snappy|lz4))$"
+"""Extensions of files that Hadoop decompresses; any other file is plain."""
 
 TEXT, PARQUET, CSV = "text", "parquet", "csv"
 _DOCUMENTS = {TEXT: line_frames.read_text, PARQUET: line_frames.read_parquet}
@@ -51,14 +59,14 @@ def load(
     started = time.monotonic()
     file_lines = (_ROWS if rows else _DOCUMENTS)[form](spark, paths)
     lines = row_frames.to_documents(file_lines, rows) if rows else file_lines
-    if input_files.is_read(spark, lines, rejects):
+    if _is_read(spark, lines, rejects):
         detail = "is in a directory that the load reads; use another one for rejected lines"
         raise ConfigurationError(f"{rejects!r} {detail}")
     directory = claim(spark, rejects, Owner(REJECTS, "load"))
     # Opened only now: this creates a SQLite store, and a refused load leaves none.
     open_store(target.settings).close()
-    files = input_files.count_files(input_files.list_files(spark, paths))
-    partitions = partition_count(spark, input_files.text_bytes(files, is_compressed=form == PARQUET))
+    files, size_bytes = _measure(spark, paths, is_compressed=form == PARQUET)
+    partitions = partition_count(spark, size_bytes)
     bytes_max = target.settings.document_bytes_max
     documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
     if line_frames.is_plain(lines, bytes_max=bytes_max):
@@ -75,9 +83,31 @@ def load(
         write_rejects(outcomes, file_lines, directory, count=counts.rejected)
     finally:
         outcomes.unpersist()
-    return LoadReport(counts, time.monotonic() - started, rejects, sum(same.count for same in files.values()))
+    return LoadReport(counts, time.monotonic() - started, rejects, files)
 
 
 def partition_count(spark: SparkSession, size_bytes: int) -> int:
     """Return the number of partitions of PARTITION_BYTES for `size_bytes`, but at least one per core."""
     return max(spark.sparkContext.defaultParallelism, -(-size_bytes // PARTITION_BYTES))
+
+
+def _measure(spark: SparkSession, paths: Sequence[str], *, is_compressed: bool) -> tuple[int, int]:
+    """Return the number of files of an input, and the estimated bytes of all lines. No file is opened.
+
+    The estimate is the size of plain files, and EXPANSION times the size of compressed ones, or of all files
+    with `is_compressed`, as for Parquet.
+    """
+    files = spark.read.format("binaryFile").options(**line_frames.OPTIONS).load(list(paths))
+    is_plain = f.lit(not is_compressed) & (f.regexp_extract("_metadata.file_name", _EXTENSION, 1) == "")
+    line_bytes = f.col("_metadata.file_size") * f.when(is_plain, 1).otherwise(EXPANSION)
+    count, total = files.select(line_bytes.alias("bytes")).agg(f.count("*"), f.sum("bytes")).collect()[0]
+    return count, total or 0
+
+
+def _is_read(spark: SparkSession, lines: DataFrame, path: str) -> bool:
+    """Return whether a frame of files reads a directory, because one of its paths is or contains it.
+
+    The directory need not exist. The JVM compares the paths, because there may be as many paths as files.
+    """
+    roots = lines._jdf.queryExecution().analyzed().collectLeaves().head().relation().location().rootPaths()
+    return any(roots.contains(directory) for directory in ancestors(spark, path))

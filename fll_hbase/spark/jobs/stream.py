@@ -6,8 +6,9 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
+from threading import Event
 from typing import Any
 
 from pyspark import StorageLevel
@@ -15,15 +16,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
-from fll_hbase.spark.lines import dead_letters, line_frames
-from fll_hbase.spark.lines.rejects import is_subdirectory, rejected_lines
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory, is_subdirectory
+from fll_hbase.spark.lines import line_frames
+from fll_hbase.spark.lines.rejects import rejected_lines
 from fll_hbase.spark.lines.worker_ingest import Target, count_outcomes, ingest_lines
-from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
-from fll_hbase.spark.streams.kafka_lag import parse_lag
-from fll_hbase.spark.streams.shutdown import StopFlag
+from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport, parse_lag
 from fll_hbase.spark.streams.stream_identity import StreamIdentity, claim_checkpoint
-from fll_hbase.spark.streams.stream_rejects import BatchRejects, Rejection
+from fll_hbase.spark.streams.stream_rejects import BatchRejects, Rejection, check_topic, send_dead_letters
 from fll_hbase.spark.streams.stream_sources import StreamSource
 from fll_hbase.store.factory import open_store
 from fll_hbase.tables import canonical_url
@@ -66,15 +65,14 @@ def stream(
     paths: StreamPaths,
     trigger: Trigger,
     report: Callable[[BatchReport], None],
-    stop: StopFlag,
+    stop: Event,
     rejection: Rejection = NO_REJECTION,
 ) -> StreamReport:
     """Record batches until `stop` is set, or with `trigger.once` until the source is exhausted.
 
     Calls `report` when a batch is committed. Raises the error of a failed batch; a new start with the same
-    checkpoint continues with that batch. Before anything is recorded, it raises ConfigurationError for a
-    source that cannot be read, or directories that cannot be written, are below the source, or belong to
-    another stream.
+    checkpoint continues with it. Raises ConfigurationError, before anything is recorded, for a source that
+    cannot be read, or directories that cannot be written, are below the source, or belong to another stream.
     """
     started = time.monotonic()
     rejects = claim_paths(spark, source, target, paths)
@@ -82,7 +80,7 @@ def stream(
     open_store(target.settings).close()
     lines = source.load(spark)
     if rejection.dead_letter:
-        dead_letters.check_topic(spark, rejection.dead_letter)
+        check_topic(spark, rejection.dead_letter)
     batches = _BatchRecorder(source, target, rejects, rejection, stop)
     writer = lines.writeStream.foreachBatch(batches).option("checkpointLocation", paths.checkpoint)
     query = writer.trigger(**trigger.options()).start()
@@ -124,13 +122,13 @@ def claim_paths(
 
 
 def _wait(
-    query: StreamingQuery, batches: _BatchRecorder, report: Callable[[BatchReport], None], stop: StopFlag
+    query: StreamingQuery, batches: _BatchRecorder, report: Callable[[BatchReport], None], stop: Event
 ) -> None:
     """Report batches until the query ends, and stop it between two batches when the flag is set."""
     while query.isActive:
         _report(query, batches.finished, report)
         # stop() would interrupt the tasks of a running batch. _Stopped ends a batch that begins just now.
-        if stop.is_set and not query.status["isTriggerActive"]:
+        if stop.is_set() and not query.status["isTriggerActive"]:
             query.stop()
         time.sleep(POLL_SECONDS)
     _report(query, batches.finished, report)
@@ -175,26 +173,19 @@ class _Stopped(Exception):
     """Ends the query before a batch; the batches before it are in the checkpoint."""
 
 
+@dataclass
 class _BatchRecorder:
     """Records each batch; sums the counts and keeps the error that ended the query."""
 
-    def __init__(
-        self,
-        source: StreamSource,
-        target: Target,
-        rejects: BatchRejects,
-        rejection: Rejection,
-        stop: StopFlag,
-    ) -> None:
-        self._source = source
-        self._target = target
-        self._rejects = rejects
-        self._rejection = rejection
-        self._stop = stop
-        self.finished: deque[BatchReport] = deque()
-        self.recorded = 0
-        self.counts = LineCounts()
-        self.error: Exception | None = None
+    source: StreamSource
+    target: Target
+    rejects: BatchRejects
+    rejection: Rejection
+    stop: Event
+    finished: deque[BatchReport] = field(default_factory=deque)
+    recorded: int = 0
+    counts: LineCounts = field(default_factory=LineCounts)
+    error: Exception | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Record a micro-batch; keep an error as `error`, and raise it."""
@@ -208,7 +199,7 @@ class _BatchRecorder:
     def _record(self, batch: DataFrame, number: int) -> None:
         """Record a micro-batch and its rejects, and keep its report; raise _Stopped once stopped."""
         context = batch.sparkSession.sparkContext
-        if self._stop.is_set:
+        if self.stop.is_set():
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
             context.setLogLevel("OFF")
             raise _Stopped
@@ -217,7 +208,7 @@ class _BatchRecorder:
             time.sleep(POLL_SECONDS)
         started = time.monotonic()
         if number == 0:
-            self._source.check_first(batch)
+            self.source.check_first(batch)
         # Persisted as in a load, because collecting the rejected lines would otherwise record all lines
         # again.
         outcomes = self._outcomes(batch, context.defaultParallelism).persist(StorageLevel.DISK_ONLY)
@@ -232,18 +223,18 @@ class _BatchRecorder:
 
     def _outcomes(self, batch: DataFrame, partitions: int) -> DataFrame:
         """Return a lazy frame of the outcomes of a batch's lines; computing it records them."""
-        lines = line_frames.drop_blank(self._source.lines(batch))
-        outcomes = ingest_lines(line_frames.group_by_run(lines, partitions=partitions), self._target)
-        return outcomes.unionByName(self._source.refused_lines(batch))
+        lines = line_frames.drop_blank(self.source.lines(batch))
+        outcomes = ingest_lines(line_frames.group_by_run(lines, partitions=partitions), self.target)
+        return outcomes.unionByName(self.source.refused_lines(batch))
 
     def _reject(self, outcomes: DataFrame, batch: DataFrame, number: int, counts: LineCounts) -> None:
         """Write the rejected lines in place of an earlier attempt's, and send them as dead letters."""
         if not counts.rejected:
-            self._rejects.replace(number, None)
+            self.rejects.replace(number, None)
             return
-        located = self._source.located(rejected_lines(outcomes), batch)
-        self._rejects.replace(number, located, count=counts.rejected)
+        located = self.source.located(rejected_lines(outcomes), batch)
+        self.rejects.replace(number, located, count=counts.rejected)
         # Check before sending, because a batch beyond the limit is run again at each start.
-        self._rejection.check(located, counts)
-        if self._rejection.dead_letter:
-            dead_letters.send(located, self._rejection.dead_letter)
+        self.rejection.check(located, counts)
+        if self.rejection.dead_letter:
+            send_dead_letters(located, self.rejection.dead_letter)

@@ -17,6 +17,7 @@ ReadRows: TypeAlias = Callable[[Iterator[dict[str, Any]]], Iterable[Row]]
 BATCH_ROWS = 5_000
 
 _TYPES = {
+    "array<string>": pa.list_(pa.string()),
     "binary": pa.binary(),
     "bigint": pa.int64(),
     "boolean": pa.bool_(),

@@ -24,7 +24,6 @@ from fll_hbase.spark.datasource.run_scan import still_has_content
 from fll_hbase.spark.worker_store import worker_store
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import Content, ContentMissing
-from fll_hbase.store.results import RunDetails
 from fll_hbase.store.rows.run_rows import CommittedRun
 from fll_hbase.store.tags import TagStore
 
@@ -33,10 +32,7 @@ CACHED_CONTENTS = 64
 
 
 def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
-    """Return a lazy frame with one event for each row of the table `runs`, in the column `value`.
-
-    Runs deleted since they were listed are left out.
-    """
+    """Return a lazy frame with an event, in the column `value`, for each of the runs that still exists."""
     return runs.select("run", "namespace").mapInArrow(
         partial(_run_batches, settings=settings), "value string"
     )
@@ -45,8 +41,7 @@ def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
     """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
 
-    An event has the schema, description, aliases and tags of its dataset, and the event time `time_ms` (epoch
-    milliseconds).
+    An event has the schema, description, aliases and tags of its dataset, and the time `time_ms` (epoch ms).
     """
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
     # The row without a field has the description; sorting makes the event independent of partitions.
@@ -76,17 +71,13 @@ def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: lis
     listed = (
         stored
         for run in runs
-        if (stored := details.get(run) or details.get(RunKey(run.run))) and _is_of(stored, run)
+        if (stored := details.get(run) or details.get(RunKey(run.run)))
+        and run.namespace in ("", stored.committed.run.namespace)
     )
     contents = ((stored, _content(store, cache, stored.committed)) for stored in listed)
     pairs = [(run, content) for run, content in contents if content is not None]
     aliases = store.catalogue.aliases(openlineage_export.datasets_of_runs(pairs))
     return openlineage_export.run_events(pairs, aliases)
-
-
-def _is_of(details: RunDetails, run: RunKey) -> bool:
-    """Return whether a run belongs to the namespace of the key, or the key has no namespace."""
-    return run.namespace in ("", details.committed.run.namespace)
 
 
 def _content(

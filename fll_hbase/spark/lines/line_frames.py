@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-from fll_hbase.spark.lines.input_files import OPTIONS
+OPTIONS = {"recursiveFileLookup": "true"}
+"""Options of every read: subdirectories are included. Spark ignores names that begin with `_` or `.`."""
 
 LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
 """Columns of a line: its bytes, its file, its block and position, and the modification time of the file.
@@ -139,10 +140,7 @@ def _with_run(lines: DataFrame) -> DataFrame:
 
 
 def _with_members(lines: DataFrame) -> DataFrame:
-    """Add the column `head` with _HEAD_MEMBERS, and if that is not enough, `members` with _RUN_MEMBERS.
-
-    Both are null for a line that is not JSON.
-    """
+    """Add `head` with _HEAD_MEMBERS and, if not enough, `members` with _RUN_MEMBERS; null if not JSON."""
     text = f.col(VALUE).cast("string")
     # Operations are most of a native document, and usually its last member. They need not be parsed here.
     cut_text = f.concat(f.substring_index(text, _OPERATIONS, 1), f.lit(f"{_OPERATIONS}:0}}"))

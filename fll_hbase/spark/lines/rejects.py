@@ -5,10 +5,7 @@ The JVM rejects long lines, because every step would copy a line of 60 MB.
 
 from __future__ import annotations
 
-from typing import Any
-from urllib.parse import unquote, urlsplit
-
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from fll_hbase.spark.exports.output_directory import OutputDirectory
@@ -22,12 +19,6 @@ SORTED_MAX = 10_000
 
 FIRST_BYTES = 1_000
 """Bytes of a long line that are written to the rejected lines."""
-
-
-def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
-    """Return whether a directory is `parent` or below it. Neither has to exist."""
-    directory, other = _qualify(spark, path), _qualify(spark, parent)
-    return directory == other or _is_below(directory, other)
 
 
 def rejected_lines(outcomes: DataFrame) -> DataFrame:
@@ -63,26 +54,6 @@ def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") ->
     # `format_string` replaces invalid bytes, in Spark 3.5 as in 4, which alone has `is_valid_utf8`.
     replaced = f.format_string("%s", text).cast("binary")
     return text.alias(name), f.when(replaced != raw, f.base64(raw)).alias(bytes_name)
-
-
-def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
-    """Return host or bucket, and the absolute path without a slash at its end, of a Hadoop path."""
-    java: Any = spark._jvm
-    hadoop_path = java.org.apache.hadoop.fs.Path(path)
-    file_system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
-    return _split_uri(str(file_system.makeQualified(hadoop_path).toUri()))
-
-
-def _split_uri(uri: str) -> tuple[str, str]:
-    """Return the host or bucket ("" without one) and the decoded path of a URI without a trailing slash."""
-    parts = urlsplit(uri)
-    return parts.netloc, unquote(parts.path).rstrip("/")
-
-
-def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
-    """Return whether a file is below a directory, and not the directory itself. Takes `_split_uri` pairs."""
-    # With the slash, so that `/data/rejects-old` is not below `/data/rejects`.
-    return file[0] == directory[0] and file[1].startswith(directory[1] + "/")
 
 
 def drop_long(lines: DataFrame, *, bytes_max: int) -> DataFrame:

@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.ingest.row_documents import NULL_TEXTS, RowFile
-from fll_hbase.spark.lines.input_files import OPTIONS
 from fll_hbase.spark.lines.line_frames import (
     BLOCK,
     FILE,
+    OPTIONS,
     POSITION,
     SIZE,
     TIME_MS,
@@ -47,7 +47,7 @@ def read_parquet_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 def to_documents(lines: DataFrame, rows: RowFile) -> DataFrame:
     """Return the documents of lines of rows, one for each run, at the place of its first row.
 
-    Unlike those of one process, rows may be in any order. A row that is not JSON is a document of its own.
+    Rows may be in any order, unlike in one process. A row that is not JSON is a document of its own.
     """
     texts = drop_blank(lines).withColumn(VALUE, f.col(VALUE).cast("string"))
     if rows.row_format.run_columns:

@@ -21,6 +21,7 @@ from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import InputError, LineageError, StoreUnavailable, TooLarge, TooManyRejects
 from fll_hbase.runtime.retry import RetryPolicy
 from fll_hbase.sources import name_rules
+from fll_hbase.spark.lines.arrow_batches import arrow_schema
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, KEY, POSITION, TIME_MS, VALUE, batch_by_run
 from fll_hbase.spark.lines.reject_limit import NO_LIMIT, RejectLimit
 from fll_hbase.spark.stats import LineCounts
@@ -49,25 +50,14 @@ EQUAL_FAULTS, FAULTS_MAX = 1_000, 10_000
 EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
 """How many rejected lines the error of a job that ends early shows, and how much of each and of all."""
 
-_FIELDS = pa.schema(
-    [
-        ("outcome", pa.string()),
-        ("count", pa.int64()),
-        ("value", pa.binary()),
-        ("file", pa.string()),
-        ("block", pa.int64()),
-        ("position", pa.int64()),
-        ("faults", pa.list_(pa.string())),
-    ]
-)
+_FIELDS = arrow_schema(OUTCOMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """The store to record in, the namespace of documents without one, and the limit of rejects.
 
-    With `take_over`, a run replaces a run of another program with the same id. Without it, its line is
-    rejected.
+    With `take_over`, a run replaces another program's run with the same id. Else its line is rejected.
     """
 
     settings: Settings

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import ConfigurationError
 from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
 
@@ -98,16 +99,12 @@ def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
 
 
 def _read(directory: HadoopDirectory, path: str) -> StreamIdentity | None:
-    """Return the identity in a checkpoint, or None if there is none.
-
-    Raises ConfigurationError if the identity is damaged.
-    """
+    """Return the identity in a checkpoint, or None if absent. Raises ConfigurationError if it is damaged."""
     if not directory.exists(IDENTITY_FILE):
         return None
     try:
-        members = json.loads(directory.read(IDENTITY_FILE))
-        return StreamIdentity(**{field.name: str(members[field.name]) for field in fields(StreamIdentity)})
-    except (ValueError, KeyError, TypeError) as error:
+        return typed_json.decode(directory.read(IDENTITY_FILE), StreamIdentity)
+    except ValueError as error:
         raise ConfigurationError(
             f"{path}/{IDENTITY_FILE} is not the identity of a stream: {error}; restore it, or use a new"
             " checkpoint and rejects directory"

@@ -162,10 +162,9 @@ def parse_source(
     extra: Mapping[str, str] | None = None,
     **kafka: Any,
 ) -> SourceOptions:
-    """Parse `kafka://host:port[,host:port]/topic[,topic]` or the path of a folder.
+    """Parse `kafka://host:port[,host:port]/topic[,topic]` or the path of a folder. Raises ConfigurationError.
 
-    None means the default. With a pattern, the URL has no topics. `kafka` are members of KafkaOptions. Raises
-    ConfigurationError.
+    None means the default. With a pattern, the URL has no topics. `kafka` are members of KafkaOptions.
     """
     given = {name: value for name, value in kafka.items() if value is not None}
     if not source.startswith(KAFKA):

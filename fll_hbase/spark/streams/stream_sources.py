@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
@@ -11,22 +13,33 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
-from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory, is_subdirectory
 from fll_hbase.spark.lines import line_frames
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
-from fll_hbase.spark.lines.rejects import (
-    FIRST_BYTES,
-    drop_long,
-    is_subdirectory,
-    long_lines,
-    refused_outcomes,
-)
-from fll_hbase.spark.streams import kafka_messages
+from fll_hbase.spark.lines.rejects import FIRST_BYTES, drop_long, long_lines, refused_outcomes
 from fll_hbase.spark.streams.kafka_connector import connector_advice
-from fll_hbase.spark.streams.stream_options import FolderOptions, KafkaOptions, SourceOptions, ValueFormat
+from fll_hbase.spark.streams.stream_options import (
+    LATEST,
+    FolderOptions,
+    KafkaOptions,
+    SourceOptions,
+    ValueFormat,
+    offsets_of,
+)
 
 HEADERS, MESSAGE_KEY, MESSAGE = "headers", "message_key", "message"
 """Columns of rejected messages: their headers, key and value as they are in the topic."""
+
+HEADER_BYTES = 5
+"""Confluent's wire format: a byte 0, the id of the schema in four bytes, then the value."""
+
+_ALL = 2**31 - 1
+_JSON_STARTS = [b"{", b"[", b'"', b" ", b"\t", b"\r", b"\n"]
+
+_NO_AVRO = (
+    "Avro and Protobuf cannot be read: let the producer write JSON, or convert the topic, for example with a"
+    " Kafka Streams or ksqlDB query"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +100,7 @@ class KafkaSource:
     def load(self, spark: SparkSession) -> DataFrame:
         """Subscribe to the topics. Raises ConfigurationError, including if the Kafka connector is missing."""
         messages = _load(spark, "kafka", self.options.reader_options())
-        return messages.where(kafka_messages.is_read(self.options)).select(
+        return messages.where(_is_read(self.options)).select(
             f.col("value").alias(MESSAGE),
             f.col("key").alias(MESSAGE_KEY),
             HEADERS,
@@ -115,8 +128,8 @@ class KafkaSource:
         """Raise LineageError for messages of a schema registry unless the options declare that format."""
         if self.options.value_format is not ValueFormat.DETECT:
             return
-        wire = batch.where(kafka_messages.has_wire_format(f.col(MESSAGE)))
-        rows = wire.select(FILE, POSITION, kafka_messages.schema_id(f.col(MESSAGE)).alias("id")).take(1)
+        wire = batch.where(_has_wire_format())
+        rows = wire.select(FILE, POSITION, _schema_id().alias("id")).take(1)
         for row in rows:
             raise LineageError(
                 f"{row[FILE]}, offset {row[POSITION]}: the message is in the wire format of Confluent's"
@@ -127,7 +140,9 @@ class KafkaSource:
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """Return the documents of a batch's messages without fault as LINE, with offsets as positions."""
-        value = kafka_messages.document(f.col(MESSAGE), self.options.value_format)
+        value = f.col(MESSAGE)
+        if self.options.value_format is ValueFormat.CONFLUENT_JSON:
+            value = f.substring(value, HEADER_BYTES + 1, _ALL)
         readable = batch.where(self._fault().isNull())
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
 
@@ -149,8 +164,14 @@ class KafkaSource:
         return joined.withColumn("line", f.col(POSITION))
 
     def _fault(self) -> Column:
-        """Return a column with why a message cannot be a document, or null if it can."""
-        return kafka_messages.fault(f.col(MESSAGE), self.options.value_format, self.bytes_max)
+        """Return a column with why a message cannot be a document; null if it may be one or has no value."""
+        header = HEADER_BYTES if self.options.value_format is ValueFormat.CONFLUENT_JSON else 0
+        size = f.octet_length(MESSAGE)
+        too_large = f.format_string(
+            f"%d bytes, longer than {self.bytes_max}; split it, or raise FLL_DOCUMENT_BYTES_MAX", size
+        )
+        format_fault = _format_fault(self.options.value_format)
+        return f.when(size > self.bytes_max + header, too_large).otherwise(format_fault)
 
 
 StreamSource: TypeAlias = FolderSource | KafkaSource
@@ -158,11 +179,9 @@ StreamSource: TypeAlias = FolderSource | KafkaSource
 
 def open_source(options: SourceOptions, *, bytes_max: int) -> StreamSource:
     """Return the source of the options; `bytes_max` is the size limit of a document."""
-    return (
-        KafkaSource(options, bytes_max)
-        if isinstance(options, KafkaOptions)
-        else FolderSource(options, bytes_max)
-    )
+    if isinstance(options, KafkaOptions):
+        return KafkaSource(options, bytes_max)
+    return FolderSource(options, bytes_max)
 
 
 def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -> DataFrame:
@@ -174,3 +193,39 @@ def _load(spark: SparkSession, source_format: str, options: Mapping[str, str]) -
         reason = next(line.strip() for line in str(error).splitlines() if line.strip())
         advice = connector_advice() if "Failed to find" in reason else ""
         raise ConfigurationError(reason + advice) from error
+
+
+def _has_wire_format() -> Column:
+    """Return the condition that a message begins like Confluent's wire format, unlike any JSON."""
+    return (f.substring(MESSAGE, 1, 1) == f.lit(b"\x00")) & (f.octet_length(MESSAGE) >= HEADER_BYTES)
+
+
+def _schema_id() -> Column:
+    """Return a column with the schema id, in decimal, of a message in the wire format."""
+    return f.conv(f.hex(f.substring(MESSAGE, 2, 4)), 16, 10)
+
+
+def _format_fault(value_format: ValueFormat) -> Column:
+    """Return a column with why a message does not have the expected format, or null if it has."""
+    is_wire = _has_wire_format()
+    if value_format is not ValueFormat.CONFLUENT_JSON:
+        advice = f"if it is JSON Schema, start with --value-format confluent-json; {_NO_AVRO}"
+        text = f"in Confluent's wire format, with schema id %s: {advice}"
+        return f.when(is_wire, f.format_string(text, _schema_id()))
+    no_json = f"no JSON behind the schema id %s of Confluent's wire format: {_NO_AVRO}"
+    is_json = f.substring(MESSAGE, HEADER_BYTES + 1, 1).isin(_JSON_STARTS)
+    plain = "not in Confluent's wire format: use --value-format json for a topic that mixes formats"
+    return f.when(~is_wire, f.lit(plain)).when(~is_json, f.format_string(no_json, _schema_id()))
+
+
+def _is_read(options: KafkaOptions) -> Column:
+    """Return whether a message is before the end of the stream, if it has one."""
+    if options.ending.isdecimal():
+        return f.unix_millis("timestamp") < int(options.ending)
+    ends = [
+        (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") >= offset)
+        for topic, partitions in offsets_of(options.ending).items()
+        for partition, offset in partitions.items()
+        if offset >= 0
+    ]
+    return ~reduce(or_, ends, f.lit(False)) if options.ending != LATEST else f.lit(True)

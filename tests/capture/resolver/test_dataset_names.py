@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fll_hbase.capture.resolver.dataset_names import dataset_names
-from fll_hbase.capture.resolver.query_tables import stored_parts
+from fll_hbase.capture.resolver.jdbc_query import stored_parts
 
 URLS = {
     "jdbc:postgresql://db/shop": ("postgres://db:5432", "shop.t"),

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
-from fll_hbase.capture.resolver.jdbc_query import QueryLineage, query_lineage
+from fll_hbase.capture.resolver.jdbc_query import CHARACTERS_MAX, QueryLineage, query_lineage
 from fll_hbase.capture.resolver.plan_lineage import Direct
-from fll_hbase.capture.resolver.query_tables import CHARACTERS_MAX
 from tests.support.capture.golden_dumps import recorded, resolve, short
 
 POSTGRES = "jdbc:postgresql://db/shop"

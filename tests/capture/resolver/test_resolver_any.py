@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.resolver import Resolver
 from tests.support.capture.golden_dumps import recorded, resolve, resolver, short
 
 LINES = [line for job in recorded("jobs-3.5.ndjson").values() for line in job]
@@ -103,7 +103,7 @@ def test_deep_plans_need_no_deep_stack(length: int) -> None:
 
 def test_a_plan_is_resolved_once() -> None:
     """The same query again is another write; only its times and ids differ."""
-    resolving = Resolver(ResolverSettings("shop"))
+    resolving = Resolver("shop")
     first = json.loads(chain(3))
     second = {**first, "execution": {"id": 2, "root": 2, "start": 3, "end": 4}}
     events = resolve([json.dumps(line).encode() for line in (first, second)], by=resolving)

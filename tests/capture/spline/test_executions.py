@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.capture.spline import read_executions
-from fll_hbase.capture.spline.attribute_lineage import INPUTS_MAX
+from fll_hbase.capture.spline.spline_plan import INPUTS_MAX
 from fll_hbase.runtime.errors import InputError
 from tests.support import spline_plans as plans
 

@@ -44,7 +44,7 @@ from fll_hbase.spark.datasource.reader_options import (
     TableName,
     parse_options,
 )
-from fll_hbase.spark.datasource.writer import write_target
+from fll_hbase.spark.datasource.writer import LineageWriter, open_writer
 from fll_hbase.spark.lines.arrow_batches import Row as TableRow
 from fll_hbase.store.components import build_components
 from fll_hbase.store.lineage_store import LineageStore
@@ -468,9 +468,9 @@ def test_the_path_is_the_store(url: str) -> None:
     assert parse_options({"path": url}).settings.store == url
     assert parse_options({"path": url, "STORE": url}).settings.store == url
     schema = StructType([StructField("value", StringType())])
-    assert write_target({"path": url}, schema).target.settings.store == url
+    assert open_writer(LineageWriter, {"path": url}, schema).target.settings.store == url
     with pytest.raises(ConfigurationError, match="two stores"):
-        write_target({"path": url, "store": "sqlite:///other.db"}, schema)
+        open_writer(LineageWriter, {"path": url, "store": "sqlite:///other.db"}, schema)
 
 
 @pytest.mark.parametrize(
@@ -478,7 +478,7 @@ def test_the_path_is_the_store(url: str) -> None:
 )
 def test_the_column_of_documents_is_found_in_any_case(names: list[str], column: str) -> None:
     schema = StructType([StructField(name, StringType()) for name in names])
-    target = write_target({"store": "sqlite:///a.db"}, schema)
+    target = open_writer(LineageWriter, {"store": "sqlite:///a.db"}, schema)
     assert target.column == column
 
 
@@ -486,7 +486,7 @@ def test_the_column_of_documents_is_found_in_any_case(names: list[str], column: 
 def test_a_frame_without_a_single_column_of_documents_is_refused(names: list[str]) -> None:
     schema = StructType([StructField(name, StringType()) for name in names])
     with pytest.raises(ConfigurationError, match="`value`"):
-        write_target({"store": "sqlite:///a.db"}, schema)
+        open_writer(LineageWriter, {"store": "sqlite:///a.db"}, schema)
 
 
 def test_a_missing_content_is_named() -> None:

@@ -20,7 +20,7 @@ from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ConfigurationError
-from fll_hbase.spark.hashes import hash_filter
+from fll_hbase.spark.hashes import cell_hashes
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import check as steps
@@ -250,7 +250,7 @@ def test_every_finding_is_counted_and_repaired_in_one_pass_whatever_their_number
     deleted = run_sql(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
     # Every other hash passes by chance: what is reported must not depend on it.
     monkeypatch.setattr(filters, "BITS_MAX", 1_024)
-    monkeypatch.setattr(hash_filter, "SEGMENT_BITS", 256)
+    monkeypatch.setattr(cell_hashes, "SEGMENT_BITS", 256)
     audits = count_calls(monkeypatch, job, "audit")
     report = job.check(spark, Settings(store=url), repair=True)
     assert report.first_audit.counts == {Kind.MISSING_REFERENCE: deleted}

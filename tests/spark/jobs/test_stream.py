@@ -6,6 +6,7 @@ import json
 import signal
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 from pyspark.errors import PySparkException
@@ -14,7 +15,6 @@ from pyspark.sql import SparkSession
 from fll_hbase.runtime.errors import ConfigurationError, TooManyRejects
 from fll_hbase.spark.lines.reject_limit import parse_limit
 from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.streams.shutdown import StopFlag
 from fll_hbase.spark.streams.stream_options import parse_source
 from fll_hbase.spark.streams.stream_rejects import Rejection
 from fll_hbase.spark.streams.stream_sources import open_source
@@ -114,7 +114,7 @@ def test_a_stream_that_was_stopped_starts_no_batch(setup: StreamSetup) -> None:
     move_file(setup.folder, "one", documents(0, 1), time_s=1)
     setup.stop.set()
     assert setup.drain() == []
-    setup.stop = StopFlag()
+    setup.stop = Event()
     assert [batch.counts for batch in setup.drain()] == [LineCounts(recorded=1)]
 
 

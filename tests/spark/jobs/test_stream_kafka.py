@@ -14,8 +14,7 @@ from pyspark.sql import SparkSession
 from fll_hbase.runtime.clock import now_ms
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.spark.lines.rejects import FIRST_BYTES
-from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.streams.kafka_lag import ConsumerLag
+from fll_hbase.spark.stats import ConsumerLag, LineCounts
 from fll_hbase.spark.streams.stream_options import (
     ValueFormat,
     parse_dead_letter,

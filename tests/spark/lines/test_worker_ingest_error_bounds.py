@@ -10,7 +10,7 @@ import pytest
 
 from fll_hbase.runtime.config import Settings
 from fll_hbase.runtime.errors import ERRORS_COUNTED_MAX, ERRORS_LISTED_MAX, InputError
-from fll_hbase.spark.datasource.writer import WriteTarget
+from fll_hbase.spark.datasource.writer import LineageWriter
 from fll_hbase.spark.lines.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
 from fll_hbase.spark.lines.worker_ingest import REJECTED, Target, ingest_batches
 
@@ -38,7 +38,7 @@ def test_a_rejected_line_lists_its_first_errors_and_counts_the_others(target: Ta
 def test_rejected_rows_of_a_frame_share_the_bound(target: Target) -> None:
     rows = pa.RecordBatch.from_pydict({VALUE: [nonsense(500)] * 30})
     with pytest.raises(InputError) as caught:
-        WriteTarget(target, 0).write(iter([rows]))
+        LineageWriter(target, 0).write(iter([rows]))
     assert len(caught.value.errors) == ERRORS_LISTED_MAX + 1
     assert caught.value.count == ERRORS_COUNTED_MAX
     assert caught.value.errors[0].path.startswith("row 1 of partition 0")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fll_hbase.runtime.errors import ConfigurationError
+from fll_hbase.spark.stats import PARTITIONS_MAX, ConsumerLag, parse_lag
 from fll_hbase.spark.streams.kafka_connector import connector_package, installed_jars, missing_packages
-from fll_hbase.spark.streams.kafka_lag import PARTITIONS_MAX, ConsumerLag, parse_lag
 from fll_hbase.spark.streams.stream_options import (
     FolderOptions,
     KafkaOptions,

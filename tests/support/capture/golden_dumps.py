@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.capture.resolver import Resolver, ResolverSettings
+from fll_hbase.capture.resolver import Resolver
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "golden" / "capture"
@@ -36,7 +36,7 @@ def _line(members: Json) -> bytes:
 
 
 def resolver() -> Resolver:
-    return Resolver(ResolverSettings("shop"))
+    return Resolver("shop")
 
 
 def resolve(lines: Iterable[bytes], *, by: Resolver | None = None) -> list[Json]:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 
-from fll_hbase.capture.capture_session import make_resolver
 from fll_hbase.capture.capture_settings import default_spool
-from fll_hbase.capture.left_plans import send_left
-from fll_hbase.capture.plan_delivery import PlanDelivery
+from fll_hbase.capture.plan_delivery import PlanDelivery, send_left
 from fll_hbase.capture.plan_spool import open_plan_spool
 from fll_hbase.cli import groups
 from fll_hbase.cli.error_output import FAILURE, print_err
@@ -45,7 +43,7 @@ def send(*, directory: Path | None, server: str | None) -> None:
             HttpSession(url, timeout_seconds=RECORD_TIMEOUT_SECONDS, token=settings.token)
         ) as client:
             try:
-                for delivery in send_left(spool, client, make_resolver, destination=destination):
+                for delivery in send_left(spool, client, destination=destination):
                     deliveries[delivery.plan_file.path] = delivery
             except LineageError as error:
                 raise LineageError(f"{error}. So far: {_summary(deliveries)}. Run it again") from error

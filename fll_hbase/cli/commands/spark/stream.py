@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from threading import Event
 from typing import Any
 
 import click
@@ -15,8 +16,8 @@ from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, Command, add_option
 from fll_hbase.cli.summary_file import print_summary
 from fll_hbase.runtime.config import Settings
 from fll_hbase.spark.lines.reject_limit import RejectLimit
+from fll_hbase.spark.session import stop_on_signals
 from fll_hbase.spark.streams import kafka_connector, stream_options
-from fll_hbase.spark.streams.shutdown import StopFlag, stop_on_signals
 from fll_hbase.spark.streams.stream_options import DeadLetterTopic, KafkaOptions, SourceOptions, ValueFormat
 
 _SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.ui.showConsoleProgress": "false"}
@@ -184,7 +185,7 @@ def stream(
     line, and all of them at the end: as text on a terminal, else as JSON. The exit code is 0 if all lines
     were recorded, 3 if some were rejected, 1 if the stream failed or a batch had more than allowed.
     """
-    stop = StopFlag()
+    stop = Event()
     session = common.spark_job("stream", settings, launch, create=True, defaults=_SETTINGS | libraries)
     # In this order, because a SparkContext installs its own handler of SIGINT, which cancels all jobs.
     with session as spark, stop_on_signals(stop):

@@ -1,6 +1,7 @@
 """Audit of a whole table in one process, in bounded memory: a temporary database has hashes and findings.
 
-`fll_hbase/spark/jobs/check_audit.py` uses the same scans, hashes and findings on workers.
+The audit uses the same scans, hashes and findings as `fll_hbase/spark/jobs/check.py`, which uses
+workers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Schedules of sample programs: the starts in a window, and the document of each run."""
+"""Sample programs: their operations, the starts in a window, and the document of each run.
+
+Operations are built from texts: outputs as `name:type`, inputs as `origin.name`, separated by blanks.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class Program:
                 yield start_ms, self._document(str(run), start_ms, self._state(run), window)
 
     def _state(self, run: uuid.UUID) -> State:
-        """Return the state of a run: that of the program if failed or aborted, else one by the run's id."""
+        """Return the program's state if it is failed or aborted, else a state by the id of the run."""
         if self.state.failed:
             return self.state
         return _STATES.get(run.int % _STATE_DIVISOR, State.COMPLETE)
@@ -85,15 +88,11 @@ class Program:
         return {"namespace": self.namespace, "run": members, **release.members}
 
     def _release(self, start_ms: int, window: Window) -> Release:
-        """Return the latest release at or before a start, or the first release if there is none."""
-        released = [release for release in self.releases if start_ms >= _released_ms(release, window)]
+        """Return the latest release that is valid on the day (UTC) of a start, or else the first release."""
+        # By days: with a later end of the sample on the same day no run changes its release.
+        day = DAYS + start_ms // DAY_MS - window.stop_ms // DAY_MS
+        released = [release for release in self.releases if release.from_day <= day]
         return released[-1] if released else self.releases[0]
-
-
-def _released_ms(release: Release, window: Window) -> int:
-    """Return the midnight (UTC) from which a release is valid, in ms; `window` is that of the sample."""
-    # At midnight: with a later end on the same day no run changes its release.
-    return (window.stop_ms - (DAYS - release.from_day) * DAY_MS) // DAY_MS * DAY_MS
 
 
 def releases(first: list[Json], *, second: list[Json] | None = None) -> tuple[Release, ...]:
@@ -111,3 +110,63 @@ def hourly(minute: int) -> tuple[int, int]:
 def daily(hour: int, minute: int) -> tuple[int, int]:
     """Return period and offset, in milliseconds, of a start every day at a time in UTC."""
     return DAY_MS, hour * HOUR_MS + minute * MINUTE_MS
+
+
+def read(name: str, description: str, source: Json, outputs: str) -> Json:
+    """Return a READ of a source, as in documents of the REST contract."""
+    return {
+        "type": "READ",
+        "name": name,
+        "description": description,
+        "source": source,
+        "outputs": _outputs(outputs),
+    }
+
+
+def transform(name: str, description: str, inputs: str, outputs: str, **indirect: str) -> Json:
+    """Return a TRANSFORM of direct `inputs`; `indirect` has others by kind, as in `filter="read.status"`."""
+    return {
+        "type": "TRANSFORM",
+        "name": name,
+        "description": description,
+        "inputs": _inputs(inputs, indirect),
+        "outputs": _outputs(outputs),
+    }
+
+
+def write(name: str, description: str, destination: Json, inputs: str, **indirect: str) -> Json:
+    """Return a WRITE of direct `inputs`; `indirect` has the dependencies of all its rows by kind."""
+    return {
+        "type": "WRITE",
+        "name": name,
+        "description": description,
+        "destination": destination,
+        "inputs": _inputs(inputs, indirect),
+    }
+
+
+def dataset(namespace: str, name: str, description: str = "") -> Json:
+    """Return a dataset as a source or destination, without an empty description."""
+    members = {"namespace": namespace, "name": name}
+    return members | {"description": description} if description else members
+
+
+def _outputs(fields: str) -> list[Json]:
+    """Return the fields of a text such as `id:long name:string`. Raises ValueError for one without a type."""
+    # strict: an output without a type is a mistake in the sample.
+    return [dict(zip(("name", "type"), field.split(":"), strict=True)) for field in fields.split()]
+
+
+def _inputs(direct: str, indirect: dict[str, str]) -> list[Json]:
+    """Return the direct inputs of a text such as `read.id parse.name`, then the indirect ones by kind."""
+    inputs = [_input(field) for field in direct.split()]
+    for kind, fields in indirect.items():
+        inputs += [_input(field) | {"influence": "indirect", "kind": kind} for field in fields.split()]
+    return inputs
+
+
+def _input(field: str) -> Json:
+    """Return an input of a text `origin.name`, split at its first dot."""
+    # The first dot only: no operation of the sample has one in its name, as fields may.
+    origin, _, name = field.partition(".")
+    return {"origin": origin, "name": name}
