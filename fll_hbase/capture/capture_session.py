@@ -19,10 +19,10 @@ from weakref import WeakSet
 
 from fll_hbase.capture.capture_settings import CaptureSettings, read_settings
 from fll_hbase.capture.compiler import CaptureUnavailable, start_listener
-from fll_hbase.capture.plan_spool import open_plan_spool
+from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.worker import CaptureWorker
 from fll_hbase.client.remote.http_session import HttpSession
-from fll_hbase.runtime.errors import LineageError
+from fll_hbase.runtime.errors import ConfigurationError, LineageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -144,9 +144,7 @@ def _install(context: SparkContext, settings: CaptureSettings) -> bool:
 
 def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
     """Start the listener and the thread of an application. Raises LineageError."""
-    # A single attempt; the thread repeats it.
-    client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
-    spool = open_plan_spool(settings.spool)
+    client, spool = _open(settings)
     plan_file = spool.create(
         settings.destination,
         settings.namespace,
@@ -160,6 +158,24 @@ def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
         client.close()
         raise
     return CaptureWorker(spool, plan_file, listener, client)
+
+
+def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
+    """Open the server's session and the spool of plans. Raises ConfigurationError with the faults of both."""
+    faults = []
+    client = spool = None
+    try:
+        # A single attempt; the thread repeats it.
+        client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
+    except ConfigurationError as error:
+        faults.append(str(error))
+    try:
+        spool = open_plan_spool(settings.spool)
+    except ConfigurationError as error:
+        faults.append(str(error))
+    if client is None or spool is None:
+        raise ConfigurationError("; ".join(faults))
+    return client, spool
 
 
 def _running() -> list[_Capture]:
