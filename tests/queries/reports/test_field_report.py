@@ -43,7 +43,7 @@ def within(
         return None
 
 
-def of(field: DatasetField) -> dict[str, str]:
+def subject(field: DatasetField) -> dict[str, str]:
     return {
         "namespace": field.dataset.namespace,
         "name": field.dataset.name,
@@ -59,7 +59,9 @@ def sizes(report: Provenance | Consumption, body: ProvenanceAnswer | Consumption
     return len(body.derived or ()), len(body.programs or ())
 
 
-@pytest.mark.parametrize("report", [Provenance(**of(chain_field(DEPTH))), Consumption(**of(chain_field(0)))])
+@pytest.mark.parametrize(
+    "report", [Provenance(**subject(chain_field(DEPTH))), Consumption(**subject(chain_field(0)))]
+)
 def test_a_long_walk_leaves_time_for_the_other_parts(
     store: LineageStore, report: Provenance | Consumption, monkeypatch: pytest.MonkeyPatch
 ) -> None:
