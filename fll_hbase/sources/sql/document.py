@@ -161,10 +161,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
 
 def _read_sql(top: Part) -> str:
-    """Read the script, or return `?` with an error if it is missing, empty or no text.
-
-    A lone surrogate only makes the names that contain it unusable, with a warning.
-    """
+    """Read the script, `?` with an error if missing, empty or no text; only warn of lone surrogates in it."""
     sql, validator = top.get("sql"), top.validator
     errors_before = validator.errors.count
     text = top.required("sql")
@@ -198,7 +195,7 @@ def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
 
 
 def _read_naming(top: Part, namespace: str, dialect: str) -> DatasetNaming:
-    """Read the naming of datasets: mapped into `datasetNamespace`, or else as written in `namespace`.
+    """Read the naming of datasets, mapped into a `datasetNamespace` or, without it, in `namespace`.
 
     Anything invalid adds an error, and so does an unknown member of `defaults`, since names depend on it.
     """

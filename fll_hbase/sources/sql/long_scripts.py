@@ -46,7 +46,7 @@ _current: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 def turn(sql: object) -> Iterator[None]:
     """Return a context for reading a script, which waits for its turn and for room if it is long.
 
-    Only one long script is parsed at a time, and those being read have CHARACTERS_MAX characters together,
+    Only one long script is parsed at a time, and those being read have CHARACTERS_MAX characters at most,
     since trees need a kilobyte per character. A text of at most CONCURRENT_CHARACTERS_MAX, or a value that
     is no text, enters at once. Raises the errors of `deadline.check` while it waits.
     """

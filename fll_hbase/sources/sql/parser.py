@@ -330,9 +330,9 @@ class _StatementParser:
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
-        """Return a broken statement; the first of SUGGESTED_SIZE_MAX characters or less names dialects.
+        """Return a broken statement; the first short one names up to SUGGESTED_MAX dialects that accept it.
 
-        These are at most SUGGESTED_MAX dialects in which the statement is valid.
+        Short statements have at most SUGGESTED_SIZE_MAX characters.
         """
         text = sql[tokens[0].start : tokens[-1].end + 1]
         if self.has_suggested or len(text) > SUGGESTED_SIZE_MAX:

@@ -97,11 +97,11 @@ class TableSchemas:
         self._field_spelling.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
-        """Return the declared columns of a table, else mentioned ones and the catalogue's, or None.
+        """Return a table's schema: declared columns, else mentioned ones and the catalogue's, or None.
 
-        Looks a table up once. Raises TooManyColumns if the looked-up columns of all tables exceed
-        LOOKED_UP_MAX; this table then has only its mentioned columns. Also raises the errors of the lookup
-        and, for a long script, of `deadline.check`.
+        Looks up a table that is not declared, once. Raises TooManyColumns if the looked-up columns of all
+        tables exceed LOOKED_UP_MAX; later calls then return only the mentioned columns of this table. Also
+        raises the errors of the lookup and, for a long script, of `deadline.check`.
         """
         if dataset not in self._schemas:
             with long_scripts.let_go():

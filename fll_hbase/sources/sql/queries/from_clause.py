@@ -85,8 +85,7 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
     """Return columns renamed by position; columns beyond the names stay unchanged. Raises TooManyColumns.
 
-    If the order is unknown, warns and returns only an UNKNOWN column for each name; without names, does
-    nothing.
+    For an unknown order, warns and returns only an UNKNOWN column per name. Without names, does nothing.
     """
     if not names:
         return columns
@@ -320,7 +319,7 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
 
 
 def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a function: by its own query or one that it is passed as text, else by its arguments.
+    """Resolve a function: by its query in the script or one that it is passed, else by its arguments.
 
     A model's function has the columns of its query and predictions. Other functions of a `SELECT *` or
     of a table have unknown columns, with a warning.

@@ -56,7 +56,7 @@ class SelectList:
         return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
 
     def add(self, node: exp.Expr) -> None:
-        """Add the columns of the next expression: several for a star or generator, 0 for COLUMNS, else one.
+        """Add the columns of the next item: several for a star or generator, none for COLUMNS, else one.
 
         Warns of columns that are left out since they are unknown.
         """

@@ -61,7 +61,7 @@ def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
 
 
 def read_statement(tokens: Tokens) -> RowTokens | None:
-    """Return the rows of a FETCH, cursor or assignment in a procedure, or None for others, as constants."""
+    """Return the rows of a FETCH, cursor or assignment in a procedure, or None for constants and others."""
     first = word_at(tokens, 0)
     if first == "FETCH":
         return _fetch(tokens)

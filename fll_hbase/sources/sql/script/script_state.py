@@ -159,11 +159,11 @@ class ScriptState:
         self._warnings.append(FieldError("sql", detail))
 
     def write(self, write: TableWrite) -> None:
-        """Add a write with the columns that its table computes; warn of columns left out with invalid names.
+        """Add a write with the columns that its table computes, but without columns that have invalid names.
 
-        With an invalid name of a dataset or input, the whole write is left out, with a warning. A write into
-        a temporary table is not added, but merged into its columns, which are then unknown if its fields are.
-        Raises TooManyColumns.
+        With an invalid name of a dataset or input, the whole write is left out. Both cases add warnings. A
+        write into a temporary table is not added, but merged into its columns, which are then unknown if its
+        fields are. Raises TooManyColumns.
         """
         if write.fields and write.target in self.computed:
             write = replace(write, fields=[*write.fields, *self.computed[write.target][1](write)])

@@ -367,7 +367,7 @@ class _Splitter:
         return tokens
 
     def _parameters(self, kind: int) -> dict[str, None]:
-        """Return the parameters in parentheses after a routine's name, in order, lower case with any `@`."""
+        """Return the lower-case parameters in parentheses after a routine's name, with any `@`, in order."""
         names: dict[str, None] = {}
         depth, expects_name = 0, False
         for number in range(kind, len(self._tokens)):

@@ -66,9 +66,9 @@ def closing_position(tokens: Tokens, start: int) -> int:
 
 
 def assigned_names(tokens: Tokens) -> set[str]:
-    """Return the names that an assignment, DECLARE, FETCH, SELECT or WITH may set: lower case, any `@`.
+    """Return the lower-case names that an assignment, DECLARE, FETCH, SELECT or WITH may set, else none.
 
-    Such names precede `=` or `:=`, follow INTO, begin a DECLARE, or have an `@` in one. Others set none.
+    Such names precede `=` or `:=`, follow INTO, begin a DECLARE, or have an `@` in it. They include any `@`.
     """
     names: set[str] = set()
     first, is_into = word_at(tokens, 0), False

@@ -43,10 +43,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
-    """Add the write of INSERT with its ON CONFLICT and RETURNING; without a query or VALUES, only warn.
-
-    A temporary table then has rows of an unknown source, and `script.returned` does not change.
-    """
+    """Add the write of INSERT with its ON CONFLICT and RETURNING; without a query or VALUES, only warn."""
     resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _insert_target(script, node)
@@ -269,7 +266,7 @@ def _create(
     is_temporary: bool,
     is_view: bool = False,
 ) -> None:
-    """Write a dataset that is not temporary, keep a view or temporary table, and declare ordered columns."""
+    """Write a dataset unless temporary, keep a view or temporary table, and declare columns with an order."""
     columns = result.columns
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))

@@ -218,7 +218,10 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _use(resolver: Resolver, node: exp.Expr) -> None:
-    """Read USE, which sets the current database or catalog; warn if names are kept as written."""
+    """Read USE, which sets the current database or catalog.
+
+    Where a plain USE sets a catalog, it is ignored with a warning if neither of them is set yet.
+    """
     script = resolver.script
     kind = str(node.args.get("kind") or "").upper()
     if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):

@@ -147,7 +147,8 @@ def assigned_field(name: exp.Expr, alias: str) -> str:
 def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
     """Return fields named as in the query, or None if that contradicts the known target or none is known.
 
-    Warns unless the target is `by_name`. Columns without a name are left out if the target is known.
+    Warns unless the target is `by_name`. Columns without a name are then left out if the target is known, and
+    else have their texts. Static partitions are fields, too.
     """
     items = list(columns.items)
     if not target.by_name:
@@ -271,7 +272,7 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
 
 
 def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Resolver:
-    """Return a resolver that sees the row as written, and the other tables of its statement."""
+    """Return a resolver that sees the written row (T-SQL: `inserted` and `deleted`) and the other tables."""
     script, scope = resolver.script, resolver.scope
     view = script.views.get(write.target)
     existing = view.columns if view else script.tables.columns(write.target)
