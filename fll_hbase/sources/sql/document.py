@@ -161,7 +161,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
 
 def _read_sql(top: Part) -> str:
-    """Read the script, `?` with an error if missing, empty or no text; only warn of lone surrogates in it."""
+    """Read the script, `?` with an error for anything but a non-empty text, and warn of lone surrogates."""
     sql, validator = top.get("sql"), top.validator
     errors_before = validator.errors.count
     text = top.required("sql")

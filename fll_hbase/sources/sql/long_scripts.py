@@ -47,8 +47,8 @@ def turn(sql: object) -> Iterator[None]:
     """Return a context for reading a script, which waits for its turn and for room if it is long.
 
     Only one long script is parsed at a time, and those being read have CHARACTERS_MAX characters at most,
-    since trees need a kilobyte per character. A text of at most CONCURRENT_CHARACTERS_MAX, or a value that
-    is no text, enters at once. Raises the errors of `deadline.check` while it waits.
+    since trees need a kilobyte per character. A text of at most CONCURRENT_CHARACTERS_MAX enters at once, as
+    does a value of another type. Raises the errors of `deadline.check` while it waits.
     """
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
         yield

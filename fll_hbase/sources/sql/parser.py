@@ -155,8 +155,8 @@ def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
     An empty text has no statements. If all statements are broken, raises UnreadableDocument with every error,
-    or StatementTooLarge with that of the first that is too much for the parser. Also raises TooLarge for more
-    than CHARACTERS_MAX characters, and the errors of `deadline.check`.
+    or StatementTooLarge with the first statement that is too much for the parser. Also raises TooLarge for
+    more than CHARACTERS_MAX characters, and the errors of `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")

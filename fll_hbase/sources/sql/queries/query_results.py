@@ -66,9 +66,9 @@ def statement_scope(resolver: Resolver, node: exp.Expr) -> Resolver:
 
 
 def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, QueryResult]:
-    """Return the common table expressions that a node sees, by lower-case name; its own hide enclosing ones.
+    """Return the common table expressions that a node sees, including enclosing ones, by lower-case name.
 
-    Its own are read here, including statements that write; each sees those before it.
+    Its own hide others of the same name, and are read here, including statements that write.
     """
     scope = resolver.scope
     queries = dict(scope.queries)

@@ -46,8 +46,8 @@ def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPa
 
     `is_closed` returns whether a text closes all quotes and comments. The total length of the texts passed to
     it is a small multiple of the length of `sql`. Each piece between offsets of `plain_starts` is judged
-    alone: an open one is a part from its first open statement to its end, unless a routine begins in it and
-    the text is closed up to the end of the next open piece.
+    alone. An open piece is a part from its first open statement on, unless a routine begins in it and the
+    text is closed again at the end of the next open piece.
     """
     starts = [0, *plain_starts(sql)]
     pieces = list(zip(starts, [*starts[1:], len(sql)], strict=True))

@@ -43,7 +43,7 @@ def keyword(kind: TokenType, origin: Token) -> Token:
 
 
 def outer_positions(tokens: Tokens) -> list[int]:
-    """Return the positions of tokens outside parentheses and CASE … END, including the outermost of these."""
+    """Return the positions of tokens outside parentheses and CASE … END, and of the outermost delimiters."""
     positions, depth = [], 0
     for number, token in enumerate(tokens):
         depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)

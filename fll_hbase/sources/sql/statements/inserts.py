@@ -43,7 +43,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
-    """Add the write of INSERT with its ON CONFLICT and RETURNING; without a query or VALUES, only warn."""
+    """Add the write of INSERT with its ON CONFLICT and RETURNING, or only warn without a query or VALUES."""
     resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _insert_target(script, node)

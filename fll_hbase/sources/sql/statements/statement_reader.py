@@ -140,7 +140,7 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     """Read a statement, or warn and drop its writes if its tree lacks a part, or its target is unknown.
 
-    Too deep nesting counts, too; what the statement may have set or changed is then unknown. Raises
+    Too deep nesting counts, too. All that the statement may have set or changed is then unknown. Raises
     TooManyColumns with the label.
     """
     start, retained, view_columns = len(script.writes), script.retained, script.view_columns

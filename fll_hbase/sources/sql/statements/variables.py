@@ -100,7 +100,7 @@ def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> 
     """Give the names of a loop, cursor, FETCH or assignment a query's columns, unknown without `result`.
 
     Warns of a cursor without `result`. The variables of a cursor are UNKNOWN if the order of columns is not
-    known; those of an assignment never count as unknown. Raises TooManyColumns.
+    known. An assigned variable never counts as unknown. Raises TooManyColumns.
     """
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))

@@ -295,7 +295,7 @@ def _with_values(columns: ColumnSet, fields: Sequence[NamedColumn]) -> ColumnSet
 
 
 def _split_target(items: Sequence[exp.Expr]) -> tuple[Sequence[exp.Expr], tuple[str, ...], exp.Table]:
-    """Return the items of OUTPUT without those of INTO, which are last, and the columns and table of INTO."""
+    """Return the items of OUTPUT before the last ones, which belong to INTO, and INTO's columns and table."""
     *items, name = items
     parts = name.parts if isinstance(name, exp.Column) else [name]
     qualifiers = dict(zip(("db", "catalog"), (part.copy() for part in parts[-2::-1]), strict=False))
