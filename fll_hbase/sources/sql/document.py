@@ -55,10 +55,10 @@ class ScriptReading(Reading):
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
-    `namespace` comes from the URL. Without it, the document must have its own. A statement that cannot be
+    `namespace` comes from the URL. If it is None, the document must have its own. A statement that cannot be
     read is left out with a warning. If nothing is written, raises UnreadableDocument with the errors of such
-    statements, or InvalidLineage without such errors. Also raises UnreadableDocument for a document of
-    another shape, TooLarge, and the errors of `deadline.check`.
+    statements, or InvalidLineage without such errors. Also raises UnreadableDocument with every error of a
+    document of another shape, TooLarge, and the errors of `deadline.check` and `columns`.
     """
     top, namespace = read_head(document, namespace, *_MEMBERS)
     run = read_run(top, namespace)
@@ -79,7 +79,11 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
 def _read_script(
     top: Part, sql: str, run: ProgramRun, naming: DatasetNaming, columns: FieldLookup
 ) -> ScriptReading:
-    """Read the script of a document, and its member `schema`; raise the same errors as `read_document`."""
+    """Read the script and the member `schema` of a document whose other members have been read.
+
+    Raises the errors of `read_document`, so UnreadableDocument if the validator of `top` has errors, too.
+    The metadata has only datasets with aliases, sorted. The details of `run` are replaced by the script.
+    """
     validator, dialect = top.validator, naming.dialect
     script: Script | None = None
     faults: tuple[FieldError, ...] = ()
@@ -112,7 +116,8 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     that `tables` has for the target. If `tables` has no declared columns of the target, the query's columns
     are declared for later queries that read it, if all are known in order. Raises UnreadableDocument for a
     text that is not exactly one query of the dialect, or that reads a name too long for a key. A result
-    column with such a name is left out with a warning. Also raises TooLarge and DeadlineExceeded.
+    column with such a name is left out with a warning. Also raises TooLarge, and the errors of
+    `deadline.check` and of the lookup of `tables`.
     """
     with long_scripts.turn(sql), derived_columns.part() as part:
         state = ScriptState(parse_script(sql, dialect), tables)
@@ -147,7 +152,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
     A statement that cannot be read is left out with a warning. If nothing is written, raises
     UnreadableDocument with the errors of such statements, or InvalidLineage without such errors. Also raises
-    TooLarge and the errors of `deadline.check`.
+    TooLarge, and the errors of `deadline.check` and of the lookup of `tables`.
     """
     with long_scripts.turn(sql), derived_columns.part():
         state = ScriptState(parse_script(sql, dialect), tables)
@@ -156,7 +161,7 @@ def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperatio
 
 
 def _read_sql(top: Part) -> str:
-    """Read the script; a lone surrogate only makes the names that contain it unusable, with a warning."""
+    """Read the script, `?` with an error for anything but a non-empty text, and warn of lone surrogates."""
     sql, validator = top.get("sql"), top.validator
     errors_before = validator.errors.count
     text = top.required("sql")
@@ -173,7 +178,8 @@ def _read_sql(top: Part) -> str:
 def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
     """Read the columns of tables by table name as spelled in the document, or {} if it declares none.
 
-    An unreadable table is left out with a warning, unless the document is refused anyway.
+    Adds an error if it is not an object. An unreadable table is left out with a warning, or stays with its
+    errors if the document `is_refused` anyway.
     """
     if not schema.is_object:
         schema.error("must be an object of tables, each with an array of its columns")
@@ -189,7 +195,10 @@ def _read_schema(schema: Part, *, is_refused: bool) -> dict[str, list[Field]]:
 
 
 def _read_naming(top: Part, namespace: str, dialect: str) -> DatasetNaming:
-    """Read the naming of datasets; an unknown member of `defaults` is an error, since names depend on it."""
+    """Read the naming of datasets, mapped into a `datasetNamespace` or, without it, in `namespace`.
+
+    Anything invalid adds an error, and so does an unknown member of `defaults`, since names depend on it.
+    """
     defaults = top.member("defaults", {})
     names = {"catalog": "", "schema": ""}
     if not defaults.is_object:

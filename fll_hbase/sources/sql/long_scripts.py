@@ -44,10 +44,11 @@ _current: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 
 @contextmanager
 def turn(sql: object) -> Iterator[None]:
-    """Return a context for reading a script, which waits for its turn if it is long.
+    """Return a context for reading a script, which waits for its turn and for room if it is long.
 
-    The trees of a script need a kilobyte per character, and only one long script is parsed at a time. A text
-    of at most CONCURRENT_CHARACTERS_MAX enters at once. Raises the errors of `deadline.check`.
+    Only one long script is parsed at a time, and those being read have CHARACTERS_MAX characters at most,
+    since trees need a kilobyte per character. A text of at most CONCURRENT_CHARACTERS_MAX enters at once, as
+    does a value of another type. Raises the errors of `deadline.check` while it waits.
     """
     if not isinstance(sql, str) or len(sql) <= CONCURRENT_CHARACTERS_MAX:
         yield
@@ -67,8 +68,8 @@ def turn(sql: object) -> Iterator[None]:
 def let_go() -> Iterator[None]:
     """Return a context in which another long script may be parsed while this one waits for the store.
 
-    A short script needs no turn. Raises the errors of `deadline.check` at its end. After an error
-    inside, the turn stays given up.
+    At its end, it waits for the turn again, and raises the errors of `deadline.check`. After an error inside,
+    the turn stays given up. It does nothing for a short script, which has no turn.
     """
     mine = _current.get()
     if mine is None:

@@ -154,8 +154,9 @@ class Script:
 def parse_script(sql: str, dialect: str) -> Script:
     """Parse a text. Text that is not SQL of the dialect becomes broken statements.
 
-    An empty text has no statements. Raises UnreadableDocument with every error if all statements are broken,
-    TooLarge if the text or one of them is too much for the parser, and the errors of `deadline.check`.
+    An empty text has no statements. If all statements are broken, raises UnreadableDocument with every error,
+    or StatementTooLarge with the first statement that is too much for the parser. Also raises TooLarge for
+    more than CHARACTERS_MAX characters, and the errors of `deadline.check`.
     """
     if len(sql) > CHARACTERS_MAX:
         raise TooLarge(f"sql: has more than {CHARACTERS_MAX:,} characters; send it in parts")
@@ -241,7 +242,10 @@ class _StatementParser:
             return (_broken(f"no {self._facts.name} SQL: {_first_line(error)}"),), frozenset()
 
     def _tokens(self, sql: str) -> list[Token]:
-        """Return the tokens of a text, errors included (see `_unclosed_tokens`). Raises SqlglotError."""
+        """Return the tokens of a text, with two tokens, UNKNOWN and `;`, for each unclosed part.
+
+        Raises SqlglotError and the errors of `deadline.check`.
+        """
         tokens = self._closed_tokens(sql)
         if tokens is not None:
             return tokens
@@ -290,7 +294,7 @@ class _StatementParser:
         return statement
 
     def _add_function(self, part: FunctionTokens, sql: str) -> None:
-        """Parse and keep the query of a function that reads tables, or None if it is not one valid query."""
+        """Add a function to `functions`, with its query, which is None unless its body is one valid query."""
         has_suggested, self.has_suggested = self.has_suggested, True
         items = self.parse(part.text)[0] if _QUERY_START.match(part.text) else ()
         query = self._statement(part.tokens, sql) if part.tokens else items[0] if len(items) == 1 else None
@@ -326,7 +330,10 @@ class _StatementParser:
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
 
     def _broken_here(self, error: FieldError, tokens: Sequence[Token], sql: str) -> BrokenStatement:
-        """Return a broken statement; the first one, if short, names the dialects in which it is valid."""
+        """Return a broken statement; the first short one names up to SUGGESTED_MAX dialects that accept it.
+
+        Short statements have at most SUGGESTED_SIZE_MAX characters.
+        """
         text = sql[tokens[0].start : tokens[-1].end + 1]
         if self.has_suggested or len(text) > SUGGESTED_SIZE_MAX:
             return BrokenStatement(error)

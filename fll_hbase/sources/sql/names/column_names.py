@@ -31,7 +31,8 @@ _NO_FUNCTIONS = {
 def generated_name(facts: DialectFacts, text: str, *, number: int, unnamed: int, is_table: IsTable) -> str:
     """Return the name that the dialect's engine gives to an expression, or "" if no rule here yields one.
 
-    `number` is the position of the column from 0. `unnamed` counts the preceding columns without a name.
+    `number` is the position of the column from 0. `unnamed` counts the preceding columns without a name. A
+    rule for expressions gives one without a name, or with invalid syntax, the dialect's `unnamed_column`.
     """
     if facts.numbered_columns:
         return facts.numbered_columns.format(unnamed if facts.counts_unnamed else number)

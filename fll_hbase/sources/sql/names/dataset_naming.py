@@ -64,7 +64,7 @@ class DatasetNaming:
         )
 
     def file_aliases(self, name: str) -> tuple[Dataset, ...]:
-        """Return the dataset that captured jobs and warehouses have at the URI `name`, or ()."""
+        """Return the other dataset, if any, that captured jobs and warehouses have at the URI `name`."""
         alias = file_alias(name)
         if not alias or alias == (self.namespace, name) or len(alias[0].encode()) > ID_BYTES_MAX:
             return ()
@@ -89,7 +89,8 @@ def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
 def name_in(namespace: str, parts: Sequence[str]) -> str:
     """Return the name of a table in a namespace of OpenLineage (`hive://host:9083`) or DataHub (`hive`).
 
-    It consists of the last parts, as many as the engine's full names have.
+    The last parts form the name, as many as the engine's full names have. Some names are in lower case in
+    DataHub.
     """
     name = ".".join(parts[-_facts_in(namespace).name_parts :])
     is_platform = "://" not in namespace

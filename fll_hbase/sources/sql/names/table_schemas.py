@@ -72,7 +72,7 @@ class TableSchemas:
 
         A name in the schema has the schema's spelling, any other name the one of its first mention. That is
         `mapped` (default: `name`), or `written`, the name in the SQL, if only this is in the catalogue, where
-        earlier runs may have recorded it. May raise the errors of the lookup.
+        earlier runs may have recorded it. With `written`, may raise the errors of `schema`.
         """
         exact = Dataset(self._namespace, name)
         # Quoted names may differ only in case. A schema that lists both keeps them apart.
@@ -97,10 +97,11 @@ class TableSchemas:
         self._field_spelling.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
-        """Return the schema of a table, looked up in the catalogue once, or None if it has none.
+        """Return a table's schema: declared columns, else mentioned ones and the catalogue's, or None.
 
-        Raises TooManyColumns if the looked-up columns of all tables exceed LOOKED_UP_MAX; this table then has
-        only the columns that the document mentions. Also raises the errors of the lookup.
+        Looks up a table that is not declared, once. Raises TooManyColumns if the looked-up columns of all
+        tables exceed LOOKED_UP_MAX; later calls then return only the mentioned columns of this table. Also
+        raises the errors of the lookup and, for a long script, of `deadline.check`.
         """
         if dataset not in self._schemas:
             with long_scripts.let_go():
@@ -116,7 +117,11 @@ class TableSchemas:
         return self._schemas[dataset]
 
     def declared_columns(self, dataset: Dataset) -> list[str] | None:
-        """Return the columns of a table in order, without nested fields, or None if it is not declared."""
+        """Return the columns of a table in order, without nested fields, or None if it is not declared.
+
+        Columns of the catalogue, or only mentioned ones, do not count. Looks up a table that is not declared,
+        and raises the errors of `schema`.
+        """
         schema = self.schema(dataset)
         if schema is None or not schema.declared:
             return None
@@ -128,13 +133,13 @@ class TableSchemas:
         return {field.name: field.type for field in schema.fields} if schema else {}
 
     def columns(self, dataset: Dataset) -> ColumnSet:
-        """Return the columns of a table as a query reads them; nested fields are parts of their column."""
+        """Return the top-level columns of a table as a query reads them. Raises the errors of `schema`."""
         if dataset not in self._columns:
             self._columns[dataset] = self._read_columns(dataset)
         return self._columns[dataset]
 
     def nested_column(self, column: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
-        """Return the field at a path inside a column, else the deepest known one, or the whole column."""
+        """Return the field at a path in a column, ignoring case, else the deepest known one or the column."""
         for number, step in enumerate(path):
             column = column.parts.get(ELEMENT, column)
             names = {name.lower(): name for name in column.parts}
@@ -149,7 +154,7 @@ class TableSchemas:
         return column
 
     def members(self, column: ColumnProvenance) -> tuple[NamedColumn, ...]:
-        """Return the fields of a struct if all of them are known, or () for any other column."""
+        """Return the fields of a struct, in order, if all are known by name, or () for any other column."""
         if column.parts or column.origin is None:
             numbered = any(name.isdigit() or name == ELEMENT for name in column.parts)
             return () if numbered else tuple(column.parts.items())
@@ -199,7 +204,8 @@ class TableSchemas:
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
         """Build the columns of a table's schema. If it is not declared, other names are columns, too.
 
-        Fields of the catalogue count as complete, as for `SELECT *`, but not as ordered.
+        Fields of the catalogue count as complete, as for `SELECT *`, but not as ordered. Without a schema, a
+        table lists no columns and is not complete.
         """
 
         def fallback(name: str) -> ColumnProvenance | None:

@@ -113,7 +113,7 @@ class ExpressionInputs:
         self.dependencies |= RowDependencies(clauses=rows.clauses, reads=rows.reads)
 
     def add_inputs(self, other: ExpressionInputs, column: ColumnProvenance, kind: str) -> None:
-        """Add a part of the expression with its own inputs; `column` is its value."""
+        """Add a part of the expression by its value, `column`, and steps, queries and extent in `other`."""
         self.add_column(column, kind)
         self.dependencies |= other.dependencies
         self.results |= other.results
@@ -167,7 +167,10 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
 def clause_dependencies(
     resolver: Resolver, operands: Iterable[tuple[exp.Expr | None, str]], name: str
 ) -> RowDependencies:
-    """Return the row dependencies of a clause such as `WHERE`, with its text; operands may be None."""
+    """Return the row dependencies of a clause such as `WHERE`, with its text, or none without an operand.
+
+    Each operand, or None, comes with the kind of its influence, which must not be "".
+    """
     inputs = collect_inputs(resolver, [(node, kind) for node, kind in operands if node is not None])
     text = resolver.script.source_text.extract(name, inputs.extent) if inputs.start >= 0 else ""
     clauses = (f"{name} {text}",) if text else ()
@@ -241,7 +244,7 @@ def star_of(node: exp.Expr) -> exp.Star | None:
 
 
 def _add_star(resolver: Resolver, inputs: ExpressionInputs, node: exp.Expr, kind: str) -> None:
-    """Add all columns that a star in an expression selects, as in `struct(*)`."""
+    """Add all columns that a star in an expression selects, as in `struct(*)`, or none for `COUNT(*)`."""
     # COUNT(*) counts rows, and does not use the value of any column.
     if isinstance(node.parent, exp.Count):
         return
@@ -463,7 +466,10 @@ def _with_indirect(
 
 
 def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
-    """Yield the operands of an expression with their kinds; `windows` are the query's named windows."""
+    """Yield the operands of an expression with their kinds; `windows` are the query's named windows.
+
+    GROUPING and types have none, and a lambda has only its body.
+    """
     special = _SPECIAL.get(type(node))
     if special is not None:
         yield from special(node, kind)

@@ -83,7 +83,10 @@ def add_source(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
-    """Return columns renamed by position, or unknown columns, with a warning, if the order is unknown."""
+    """Return columns renamed by position; columns beyond the names stay unchanged. Raises TooManyColumns.
+
+    For an unknown order, warns and returns only an UNKNOWN column per name. Without names, does nothing.
+    """
     if not names:
         return columns
     if columns.is_positional:
@@ -316,7 +319,11 @@ def _unknown_columns(script: ScriptState, node: exp.Expr) -> ColumnSet:
 
 
 def _resolve_function(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a function: by the columns of a query that it contains or names, else by its arguments."""
+    """Resolve a function: by its query in the script or one that it is passed, else by its arguments.
+
+    A model's function has the columns of its query and predictions. Other functions of a `SELECT *` or
+    of a table have unknown columns, with a warning.
+    """
     apart = resolver.in_scope(Scope(resolver.scope.queries, parent=resolver.scope.parent))
     function = _function(node) if isinstance(node.this, exp.Expr) else None
     if (called := resolver.call(function)) is not None:

@@ -66,9 +66,9 @@ def statement_scope(resolver: Resolver, node: exp.Expr) -> Resolver:
 
 
 def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, QueryResult]:
-    """Return the common table expressions that a node sees, including its own and the enclosing ones.
+    """Return the common table expressions that a node sees, including enclosing ones, by lower-case name.
 
-    Its own are read here, including statements that write.
+    Its own hide others of the same name, and are read here, including statements that write.
     """
     scope = resolver.scope
     queries = dict(scope.queries)
@@ -94,7 +94,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
 
 
 def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a query that refers to itself, in a bounded number of rounds, until its inputs are stable."""
+    """Resolve a query that refers to itself, in RECURSION_ROUNDS_MAX rounds or until inputs are stable."""
     scope = resolver.scope
     anchor = node.this
     while isinstance(anchor, exp.SetOperation):

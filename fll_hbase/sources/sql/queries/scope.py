@@ -143,7 +143,7 @@ class Scope:
             scope = scope.parent
 
     def source(self, parts: Sequence[str]) -> TableSource | None:
-        """Return the table of a name whose leading parts may be missing, or None if it is unknown."""
+        """Return the first table of a name whose leading parts may be missing, or None if it is unknown."""
         suffix = tuple(part.lower() for part in parts)
         candidates = self._by_last_part.get(suffix[-1], ())
         return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
@@ -188,7 +188,8 @@ class Resolver:
     def call(self, node: exp.Expr | None) -> QueryResult | None:
         """Return the result of a call to a function of the script, or None for anything else.
 
-        Without a readable query, or beyond the limits of calls, its columns are unknown, with a warning.
+        Without a readable query, or with more than CALLS_MAX calls before it or CALLS_NESTED_MAX calls and
+        procedures around it, its columns are unknown, with a warning.
         """
         script = self.script
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""

@@ -56,7 +56,10 @@ class SelectList:
         return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
 
     def add(self, node: exp.Expr) -> None:
-        """Add the columns of the next expression of the list: several for a star or generator, else one."""
+        """Add the columns of the next item: several for a star or generator, none for COLUMNS, else one.
+
+        Warns of columns that are left out since they are unknown.
+        """
         if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and node.name:
             # Most items are columns.
             self._append(node.name, self.resolve(node))

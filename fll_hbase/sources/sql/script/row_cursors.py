@@ -35,7 +35,10 @@ class RowTokens:
 
 
 def read_loop(head: Tokens) -> RowTokens | None:
-    """Return the record of `FOR r IN query LOOP`, or None for any other head, such as a loop of numbers."""
+    """Return the record of a head such as `FOR r IN query LOOP`, of a query or cursor, or None for others.
+
+    The last token of `head` is LOOP or DO. A loop of numbers has no record.
+    """
     if word_at(head, 0) != "FOR" or len(head) < 4 or word_at(head, 2) not in ("IN", "AS"):
         return None
     return _rows_of(head[1].text.lower(), (), head[3:-1])
@@ -58,7 +61,7 @@ def read_declarations(tokens: Tokens) -> Iterator[RowTokens]:
 
 
 def read_statement(tokens: Tokens) -> RowTokens | None:
-    """Return the rows of a FETCH, cursor or assignment of a procedure, or None for other statements."""
+    """Return the rows of a FETCH, cursor or assignment in a procedure, or None for constants and others."""
     first = word_at(tokens, 0)
     if first == "FETCH":
         return _fetch(tokens)
@@ -110,7 +113,7 @@ def _cursor(tokens: Tokens) -> RowTokens | None:
 
 
 def _fetch(tokens: Tokens) -> RowTokens | None:
-    """Read `FETCH [NEXT FROM] c INTO a, b`; return None without INTO."""
+    """Read `FETCH [NEXT FROM] c INTO a, b`, where a single variable is also the record, or return None."""
     words = [word_at(tokens, number) for number in range(len(tokens))]
     into = next((number for number, word in enumerate(words) if word in _FETCH_INTO), -1)
     if into < 0:

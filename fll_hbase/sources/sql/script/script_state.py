@@ -143,7 +143,7 @@ class ScriptState:
         self.warn(f"{part or 'a write'} is left out: {detail}")
 
     def add_unknown_rows(self, dataset: Dataset) -> None:
-        """Note that a view or temporary table also has rows of an unknown source."""
+        """Note that a view or temporary table, which `views` must have, also has rows of unknown source."""
         rows = self.views[dataset]
         # Many statements may add such rows, one after another.
         if self._unknown_rows.get(dataset) is not rows:
@@ -159,10 +159,11 @@ class ScriptState:
         self._warnings.append(FieldError("sql", detail))
 
     def write(self, write: TableWrite) -> None:
-        """Add a write with the columns that its table computes, and leave out invalid names with warnings.
+        """Add a write with the columns that its table computes, but without columns that have invalid names.
 
-        A write into a temporary table is not added, but merged into its columns, which are then unknown if
-        its fields are. Raises TooManyColumns.
+        With an invalid name of a dataset or input, the whole write is left out. Both cases add warnings. A
+        write into a temporary table is not added, but merged into its columns, which are then unknown if its
+        fields are. Raises TooManyColumns.
         """
         if write.fields and write.target in self.computed:
             write = replace(write, fields=[*write.fields, *self.computed[write.target][1](write)])
@@ -249,7 +250,10 @@ class ScriptState:
         return parts
 
     def dataset(self, table: exp.Expr) -> Dataset:
-        """Return the dataset of a table and note its aliases; warn of a variable or an incomplete name."""
+        """Return the dataset of a table and note its aliases; warn of a variable or an incomplete name.
+
+        Raises the errors of `TableSchemas.schema`.
+        """
         parts = self.table_parts(table)
         naming, name = self.tables.naming, ".".join(parts)
         if any(mark in name for mark in _CLIENT_VARIABLES):

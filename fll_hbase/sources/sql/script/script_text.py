@@ -42,10 +42,12 @@ class UnclosedPart:
 
 
 def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPart]:
-    """Return the parts of a text with a quote or comment that is never closed, in order.
+    """Return the parts of a text that is not closed as a whole, in order; call this only for such a text.
 
     `is_closed` returns whether a text closes all quotes and comments. The total length of the texts passed to
-    it is a small multiple of the length of `sql`.
+    it is a small multiple of the length of `sql`. Each piece between offsets of `plain_starts` is judged
+    alone. An open piece is a part from its first open statement on, unless a routine begins in it and the
+    text is closed again at the end of the next open piece.
     """
     starts = [0, *plain_starts(sql)]
     pieces = list(zip(starts, [*starts[1:], len(sql)], strict=True))
@@ -67,7 +69,11 @@ def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPa
 
 
 def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool]) -> int:
-    """Return where the first unclosed statement of a piece begins, or `start` if each seems closed."""
+    """Return where the first unclosed statement of a piece begins, or `start` if each seems closed.
+
+    Any `;` ends a statement here, even in a quote, so the offset may be too early. Blanks and `--` comments
+    before the statement do not belong to it.
+    """
     position = start
     while position < stop:
         end = sql.find(";", position, stop) + 1 or stop
@@ -89,7 +95,10 @@ def _with_lines(sql: str, ranges: Iterable[tuple[int, int]]) -> Iterator[Unclose
 
 
 def plain_starts(sql: str) -> Iterator[int]:
-    """Yield the offsets of lines that clearly begin a statement: after a line that ends with `;`, or GO."""
+    """Yield the offsets of lines that clearly begin a statement: after a line that ends with `;`, or GO.
+
+    Such a line begins with the first word of a statement. Only blank lines and comments may be in between.
+    """
     is_ended, offset = False, 0
     for line in sql.splitlines(keepends=True):
         word = _FIRST_WORD.match(line)

@@ -82,8 +82,9 @@ class SourceText:
     ) -> str:
         """Return the text of the innermost item or clause of a kind around an extent, or "" if there is none.
 
-        `extent` contains the offsets of the first and last character. The alias at `alias_start` is left out.
-        Literals become `?` unless kept, and the text is cut to TEXT_CHARS_MAX characters.
+        `extent` contains the offsets of the first and last character. The alias at `alias_start`, unless -1,
+        and a leading DISTINCT are left out. Literals become `?` unless kept, and the text is cut to
+        TEXT_CHARS_MAX characters.
         """
         span = self._innermost(kind, *extent)
         if span is None:
@@ -177,7 +178,7 @@ class _SpanScanner:
             self._end(number)
 
     def _open_bracket(self, number: int, closing: TokenType) -> None:
-        """Open a bracket that the next token of kind `closing` ends and that begins a row after VALUES."""
+        """Open a bracket, which the next `closing` token ends; directly after VALUES, it begins a list."""
         is_values = number > 0 and self._tokens[number - 1].token_type is _T.VALUES
         self._open.append(-1)
         self._closing.append(closing)

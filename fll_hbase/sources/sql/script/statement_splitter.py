@@ -121,9 +121,10 @@ ScriptPart: TypeAlias = StatementTokens | ProcedureTokens | FunctionTokens | Row
 
 
 def split_statements(tokens: Sequence[Token], facts: DialectFacts) -> tuple[list[ScriptPart], frozenset[str]]:
-    """Return the parts of a script and the variables that its blocks declare, in lower case.
+    """Return the parts of a script, in order, and the variables that its blocks declare, in lower case.
 
-    Triggers are left out, since statements do not run them.
+    Left out are triggers, since statements do not run them, functions without a FROM, and statements of
+    procedures that write nothing, such as PRINT.
     """
     splitter = _Splitter(tokens, facts)
     return splitter.parts_until(len(tokens)), frozenset(splitter.variables)
@@ -314,7 +315,7 @@ class _Splitter:
         return parts
 
     def _body_of_block(self, kind: int, stop: int) -> tuple[list[ScriptPart], str, str]:
-        """Return the parts of a BEGIN … END body, the text of a body that is a string, and its language."""
+        """Return the parts of a BEGIN … END body, else the text of a string, and its language, "" for SQL."""
         number, language, text, blocks = kind, "", "", -1
         while number < stop and self._tokens[number].token_type is not _T.SEMICOLON:
             if self._word(number) in ("BEGIN", "DECLARE"):
@@ -366,7 +367,7 @@ class _Splitter:
         return tokens
 
     def _parameters(self, kind: int) -> dict[str, None]:
-        """Return the parameters in the parentheses after a routine's name, in order."""
+        """Return the lower-case parameters in parentheses after a routine's name, with any `@`, in order."""
         names: dict[str, None] = {}
         depth, expects_name = 0, False
         for number in range(kind, len(self._tokens)):

@@ -43,7 +43,7 @@ def keyword(kind: TokenType, origin: Token) -> Token:
 
 
 def outer_positions(tokens: Tokens) -> list[int]:
-    """Return the positions of tokens outside parentheses and CASE … END, and of the outermost signs."""
+    """Return the positions of tokens outside parentheses and CASE … END, and of the outermost delimiters."""
     positions, depth = [], 0
     for number, token in enumerate(tokens):
         depth -= depth > 0 and token.token_type in (_T.R_PAREN, _T.END)
@@ -66,9 +66,9 @@ def closing_position(tokens: Tokens, start: int) -> int:
 
 
 def assigned_names(tokens: Tokens) -> set[str]:
-    """Return the names that an assignment, DECLARE or SELECT may set, in lower case, some with an `@`.
+    """Return the lower-case names that an assignment, DECLARE, FETCH, SELECT or WITH may set, else none.
 
-    Such names precede `=` or `:=`, follow INTO, begin a DECLARE, or have an `@`.
+    Such names precede `=` or `:=`, follow INTO, begin a DECLARE, or have an `@` in it. They include any `@`.
     """
     names: set[str] = set()
     first, is_into = word_at(tokens, 0), False

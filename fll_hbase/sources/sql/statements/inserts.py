@@ -43,7 +43,7 @@ from fll_hbase.sources.sql.statements.write_target import (
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
-    """Read INSERT with its ON CONFLICT and RETURNING, or warn if it has no query or VALUES."""
+    """Add the write of INSERT with its ON CONFLICT and RETURNING, or only warn without a query or VALUES."""
     resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _insert_target(script, node)
@@ -266,7 +266,7 @@ def _create(
     is_temporary: bool,
     is_view: bool = False,
 ) -> None:
-    """Write a dataset that is not temporary, keep a view or temporary table, and declare known columns."""
+    """Write a dataset unless temporary, keep a view or temporary table, and declare columns with an order."""
     columns = result.columns
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
@@ -295,7 +295,7 @@ def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
 
 
 def _declare(resolver: Resolver, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
-    """Declare the columns that a CREATE or COPY lists or copies with LIKE; partition columns come last.
+    """Declare the columns that a CREATE or COPY lists, partition columns last, or else copies with LIKE.
 
     Also declares computed columns, and keeps a temporary table or view.
     """
@@ -382,7 +382,10 @@ def computed_value(column: exp.ColumnDef) -> exp.Expr | None:
 
 
 def _compute(resolver: Resolver, expressions: dict[str, exp.Expr], write: TableWrite) -> list[NamedColumn]:
-    """Return the columns that a table computes for a write, if they use any of its columns."""
+    """Return the columns that a table computes for a write: unwritten ones that use a written column.
+
+    Other columns that these use have the table's values for UPDATE and MERGE, else no inputs.
+    """
     written: dict[str, ColumnProvenance] = {}
     for name, column in write.fields or ():
         earlier = written.get(name.lower())

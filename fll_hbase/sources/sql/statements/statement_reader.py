@@ -42,8 +42,8 @@ def read_statements(script: ScriptState) -> None:
     """Read every statement of a script in order; a procedure is read where the script first calls it.
 
     A statement that cannot be read is left out with a warning. A procedure that is never called is read at
-    the end, since its text is all that a client can send. Raises TooManyColumns and
-    the errors of `deadline.check`.
+    the end, since its text is all that a client can send. Raises TooManyColumns, and the errors of
+    `deadline.check` and of the lookup of tables.
     """
     called: set[str] = set()
     for number, item in _numbered(script.script.statements):
@@ -140,7 +140,8 @@ def _read_rows(script: ScriptState, rows: Rows) -> None:
 def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     """Read a statement, or warn and drop its writes if its tree lacks a part, or its target is unknown.
 
-    Raises TooManyColumns with the label.
+    Too deep nesting counts, too. All that the statement may have set or changed is then unknown. Raises
+    TooManyColumns with the label.
     """
     start, retained, view_columns = len(script.writes), script.retained, script.view_columns
     script.begin(statement)
@@ -209,7 +210,7 @@ def _read_command(resolver: Resolver, node: exp.Command) -> bool:
 
 
 def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Read a statement that writes inside a WITH, and return the columns of its RETURNING."""
+    """Read a statement that writes inside a WITH; return the columns of its RETURNING, unknown for others."""
     if type(node) not in _STATEMENTS:
         return unknown_result(resolver, node)
     _STATEMENTS[type(node)](resolver, node)
@@ -217,7 +218,10 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _use(resolver: Resolver, node: exp.Expr) -> None:
-    """Read USE, which sets the current database or catalog; warn if names are kept as written."""
+    """Read USE, which sets the current database or catalog.
+
+    Where a plain USE sets a catalog, it is ignored with a warning if neither of them is set yet.
+    """
     script = resolver.script
     kind = str(node.args.get("kind") or "").upper()
     if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):

@@ -81,8 +81,8 @@ def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
 def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult) -> None:
     """Give variables the columns of a query, by position, with the influences on its rows.
 
-    A single variable also becomes a record with all columns. If there are several, its own value is unknown.
-    Columns without a known order do not change variables. Empty names are skipped.
+    A single variable also becomes a record with all columns. For several columns, its own value is unknown.
+    Columns without a known order do not change variables. An empty name only takes a position.
     """
     names = list(names)
     values = as_values(result)
@@ -97,7 +97,11 @@ def assign_result(script: ScriptState, names: Iterable[str], result: QueryResult
 
 
 def assign_rows(script: ScriptState, rows: Rows, result: QueryResult | None) -> None:
-    """Give the names of a loop, cursor, FETCH or assignment a query's columns, unknown without `result`."""
+    """Give the names of a loop, cursor, FETCH or assignment a query's columns, unknown without `result`.
+
+    Warns of a cursor without `result`. The variables of a cursor are UNKNOWN if the order of columns is not
+    known. An assigned variable never counts as unknown. Raises TooManyColumns.
+    """
     if result is None:
         result = QueryResult(ColumnSet((), is_complete=False))
         if rows.cursor:

@@ -55,9 +55,10 @@ def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -
 
 
 def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
-    """Return the fields written, by position or by name, or None with a warning if these are unknown.
+    """Return the fields written, by position or by name, and static partitions, or None if they are unknown.
 
-    If the numbers of columns differ, the shorter side counts, with a warning.
+    Columns go by name if the target is `by_name` or, with a warning, if its columns are unknown. Otherwise
+    an unknown order gives None with a warning, and of different numbers the smaller counts, with a warning.
     """
     name = target.dataset.name
     names = None if target.by_name else _column_names(script, target)
@@ -136,7 +137,7 @@ def _constant(value: exp.Expr) -> exp.Expr:
 
 
 def assigned_field(name: exp.Expr, alias: str) -> str:
-    """Return the field to which a name on the left of `=` refers; nested fields have `/` in their path."""
+    """Return the field that a name before `=` means, without the target's `alias`; nested fields have `/`."""
     parts = [part.name for part in name.parts] if isinstance(name, exp.Column) else [name.name]
     if len(parts) > 1 and parts[0].lower() == alias.lower():
         parts = parts[1:]
@@ -146,7 +147,8 @@ def assigned_field(name: exp.Expr, alias: str) -> str:
 def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
     """Return fields named as in the query, or None if that contradicts the known target or none is known.
 
-    Warns unless the target is `by_name`. Columns without a name are left out if the target is known.
+    Warns unless the target is `by_name`. Columns without a name are then left out if the target is known, and
+    else have their texts. Static partitions are fields, too.
     """
     items = list(columns.items)
     if not target.by_name:
@@ -203,7 +205,10 @@ def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:
-    """Return the target columns for the query's columns, in order, or None if unknown."""
+    """Return the listed, else declared, target columns for the query's columns, or None if unknown.
+
+    Dynamic partitions come last. Static partitions are left out, and computed columns unless listed.
+    """
     declared = script.tables.declared_columns(target.dataset)
     names: Sequence[str] | None = target.listed or declared
     if names is None:
@@ -267,7 +272,7 @@ def read_returning(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Non
 
 
 def _row_resolver(resolver: Resolver, node: exp.Expr, write: TableWrite) -> Resolver:
-    """Return a resolver that sees the row as written, and the other tables of its statement."""
+    """Return a resolver that sees the written row (T-SQL: `inserted` and `deleted`) and the other tables."""
     script, scope = resolver.script, resolver.scope
     view = script.views.get(write.target)
     existing = view.columns if view else script.tables.columns(write.target)
@@ -290,7 +295,7 @@ def _with_values(columns: ColumnSet, fields: Sequence[NamedColumn]) -> ColumnSet
 
 
 def _split_target(items: Sequence[exp.Expr]) -> tuple[Sequence[exp.Expr], tuple[str, ...], exp.Table]:
-    """Split off the table of INTO and its columns, which are the last items (see `with_known_clauses`)."""
+    """Return the items of OUTPUT before the last ones, which belong to INTO, and INTO's columns and table."""
     *items, name = items
     parts = name.parts if isinstance(name, exp.Column) else [name]
     qualifiers = dict(zip(("db", "catalog"), (part.copy() for part in parts[-2::-1]), strict=False))

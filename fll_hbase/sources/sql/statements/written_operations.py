@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.script.script_state import TableWrite
 
 
 def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:
-    """Build READs, TRANSFORMs and one WRITE per target; names and order depend only on the writes."""
+    """Build READs, then TRANSFORMs, then one WRITE per target; names and order depend only on the writes."""
     resolved = [(write, _resolved_fields(write)) for write in writes]
     builder = _OperationBuilder(tables)
     reads = builder.build_reads(_fields_read(resolved))
