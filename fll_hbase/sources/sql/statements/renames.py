@@ -82,7 +82,13 @@ def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
     if not new.args.get("db"):
         # A new name without a schema stays in the schema of the table.
         new = exp.Table(this=new.this, db=old.args.get("db"), catalog=old.args.get("catalog"))
-    source, target = script.dataset(old), script.dataset(new)
+    is_unqualified = not old.args.get("db") and old.name.lower() in script.unqualified
+    source = script.dataset(old)
+    if is_unqualified:
+        script.unqualified.discard(old.name.lower())
+        if not new.args.get("db"):
+            script.unqualified.add(new.name.lower())
+    target = script.dataset(new)
     if source in script.views:
         script.views[target] = script.views.pop(source)
     if source in script.temporary:
