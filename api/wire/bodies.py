@@ -36,7 +36,8 @@ def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
 
     Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, and for gzip that expands more than
     `ratio_max` times. Raises UnreadableDocument for broken gzip or a broken connection. Raises
-    UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a Content-Encoding other than gzip.
+    UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a Content-Encoding other than gzip,
+    and DeadlineExceeded if the time ends during decompression or while a large body waits for room.
     """
     body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
     try:
@@ -95,10 +96,12 @@ def discard_rest(request: Request, *, bytes_max: int) -> None:
 
 
 def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_max: int) -> BinaryIO:
-    """Return the body as a decompressed stream, which raises UnreadableDocument if the connection breaks.
+    """Return the body as a decompressed stream.
 
-    Raises TooLarge if Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in
-    `types` or a Content-Encoding other than gzip.
+    Reading raises UnreadableDocument if the connection breaks, GZIP_ERRORS for broken gzip, TooLarge for gzip
+    that expands more than `ratio_max` times, DeadlineExceeded. This function raises TooLarge if
+    Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in `types` or a
+    Content-Encoding other than gzip.
     """
     check_media_type(request, types)
     # Refused before a byte is read. Bytes that decompression adds are counted while reading.

@@ -173,7 +173,7 @@ def _response(problem: Json) -> Response:
 def refuse(
     environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
 ) -> Iterable[bytes]:
-    """Answer a request with an error, as `error_response` does."""
+    """Answer a WSGI request with the problem of `error_response`, completed by `responses.finish`."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
     return responses.finish(response, environ, request_id)(environ, start_response)
