@@ -176,7 +176,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return bool(self.server.is_alone(self))
 
     def refuse(self, detail: str) -> None:
-        """Make the answer to the first request, not yet processed, a 503 that keeps the connection open."""
+        """Answer the first request, not yet processed, with a 503 with this detail; stay connected."""
         seconds = self.server.retry_after_seconds
         self.requests[0].error = refusal_of(Overloaded(detail), closes=False, retry_after_seconds=seconds)
 
@@ -368,7 +368,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.server.add_task(self)
 
     def _fail(self, task: Task) -> Task:
-        """Log the error; answer with a 500 unless a part was written already; return the task that answered."""
+        """Log the error; answer with a 500 unless a part was already written; return the answering task."""
         _log.exception("request %s: %s was not answered", request_id.get(), task.request.path)
         task.close_on_finish = True
         if task.wrote_header:

@@ -343,7 +343,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._note_load()
 
     def _make_room(self, address: str) -> Refusal | None:
-        """Close the longest silent connection of a full address or process, or return a refusal."""
+        """Close the longest silent connection of a full address or process; return a refusal without one."""
         seconds = self.retry_after_seconds
         most = self._address_max
         if most and self._addresses.count(address) >= most:

@@ -98,7 +98,7 @@ def _read_answer(query: Query[Any]) -> Answer[Any]:
 
 
 def _record(raw: bytes, namespace: str) -> RecordResult:
-    """Record a document, even if its client does not wait for the answer. Raises LineageError."""
+    """Record a document, by default in `namespace`, even if its client leaves. Raises LineageError."""
     document = locate(InputLine(1, raw), namespace=namespace)
     program_namespace = document.namespace or None
     require(request.environ, Role.RECORDER, program_namespace)

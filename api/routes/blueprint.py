@@ -130,8 +130,9 @@ def body(role: Role, namespace: str | None = None) -> bytes:
 def read_document(document_format: DocumentFormat, *, namespace: str | None) -> ParsedDocument:
     """Read the body of the request as one document, for a principal that may record in the namespace.
 
-    Raises UnreadableDocument, InvalidLineage, TooLarge, StoreUnavailable, or an error of `body`. If the time
-    of the request ends meanwhile, the error says that nothing was stored.
+    Raises UnreadableDocument, InvalidLineage, TooLarge, StoreUnavailable, ConfigurationError and CorruptRow
+    (the catalogue), or an error of `body`. If the time of the request ends meanwhile, the error says that
+    nothing was stored.
     """
     raw = body(Role.RECORDER, namespace)
     with deadline.reading():

@@ -174,7 +174,7 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 
 def _read(form: MessageFormat) -> ParsedMessage:
-    """Read the body as a DataHub message of this form. Raises its errors, or an error of `body`."""
+    """Read the body as a DataHub message of this form. Raises the errors of `body` and of the catalogue."""
     # All proposals are parsed before the first is recorded, so an unreadable message records nothing.
     raw = body(Role.RECORDER)
     with deadline.reading():
@@ -187,7 +187,7 @@ def _read(form: MessageFormat) -> ParsedMessage:
 
 
 def _deleted_urn() -> str:
-    """Return the urn in the body of a deletion. Raises UnreadableDocument, TooLarge, or an error of `body`."""
+    """Return the urn in a deletion's body, which may have other members. Raises the errors of `body`."""
     deletion = Part(Validator(), strict_json.parse_with_halves(body(Role.RECORDER))).as_object()
     urn = deletion.required("urn")
     if deletion.validator.errors:

@@ -85,7 +85,7 @@ class TokenVerifier:
         self._access = access
 
     def verify(self, credentials: str) -> Verified:
-        """Return the principal of a token; raise Unauthenticated if it is unknown, expired or revoked.
+        """Return the principal of a stored token; raise Unauthenticated for others, expired and revoked ones.
 
         Raises StoreUnavailable, ConfigurationError and CorruptRow.
         """

@@ -135,7 +135,10 @@ class SigningKeys:
         return key
 
     def _begin(self) -> _Fetch:
-        """Begin a fetch in a thread unless one runs or began a moment ago; return the latest one."""
+        """Begin a fetch in a thread unless one runs or began within PAUSE_SECONDS; return the latest one.
+
+        One that runs for HANGING_SECONDS does not prevent another one, up to FETCHES_MAX at a time.
+        """
         with self._lock:
             now = self._clock()
             pause = PAUSE_SECONDS if self._latest.ended.is_set() else HANGING_SECONDS
@@ -252,7 +255,7 @@ class JwtVerifier:
         self._settings = settings
 
     def verify(self, credentials: str) -> Verified:
-        """Return the principal of a token. Raises the errors of `Verifier.verify`."""
+        """Return the principal of a token, until `exp` + SKEW_SECONDS. Raises as `Verifier.verify` does."""
         algorithm, key_id = _header(credentials)
         key = self._keys.find(key_id, algorithm)
         claims = self._claims(credentials, key, algorithm)

@@ -66,7 +66,7 @@ def read_lines(
 
 
 def check_media_type(request: Request, types: tuple[str, ...]) -> None:
-    """Raise UnsupportedMediaType unless the declared type of the body is one of the types, in UTF-8."""
+    """Raise UnsupportedMediaType unless the body declares one of the types, in UTF-8 (also by default)."""
     # A missing type is refused too, because a page of another site can send such a body unchecked (CORS).
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if request.mimetype not in types or charset not in ("utf-8", "utf8"):
@@ -83,7 +83,7 @@ def body_bytes(environ: WSGIEnvironment) -> int:
 
 
 def discard_rest(request: Request, *, bytes_max: int) -> None:
-    """Read and discard the rest of a body, at most `bytes_max` bytes as sent.
+    """Read and discard the rest of a body, about `bytes_max` bytes as sent; end quietly if it breaks off.
 
     A client that sends its whole body before it reads would never see an earlier answer.
     """
@@ -145,7 +145,7 @@ def _counter(request: Request) -> Callable[[int], None]:
 
 
 class LargeBodies:
-    """WSGI middleware that lets a request with a large body wait for room when it reads the body.
+    """WSGI middleware that lets a request above LARGE_BYTES wait for room when it reads the body.
 
     At its deadline it gets 503. A request that is refused by its head does not wait. Batches are exempt
     because they are read in parts.

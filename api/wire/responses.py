@@ -74,7 +74,7 @@ def add_limits(response: Response, truncated_by: Sequence[str]) -> None:
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:
-    """Add a link to the next page, the same query with other `parameters`, or without those that are None."""
+    """Add the Link to the next page: this query with `parameters`, without those that are None; return it."""
     params = {**g.get("query_params", {}), **parameters}
     query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
     # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.
