@@ -33,8 +33,8 @@ FADE_SECONDS = 10.0
 class Clients:
     """Identifies clients: by principal once their token was learned, else by address. Threads may share it.
 
-    Addresses are reduced by `network`, as for limits. Behind `proxies` the outermost one provides the
-    address, in X-Forwarded-For; without such an entry, the address of the connection counts.
+    Addresses are reduced by `network`, as for limits. Behind `proxies` X-Forwarded-For has the address,
+    in the entry of the outermost one. Without that entry, the address of the connection counts.
     """
 
     def __init__(self, *, proxies: int) -> None:
@@ -43,7 +43,7 @@ class Clients:
         self._lock = threading.Lock()
 
     def client_of(self, request: RequestParser, address: str) -> Client:
-        """Return the principal of a learned token, else the address; `address` is that of the connection."""
+        """Return the principal of a learned token, else the network of X-Forwarded-For or `address`."""
         token = request.headers.get("AUTHORIZATION")
         if token:
             with self._lock:

@@ -167,7 +167,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Return whether the client of the first request has closed the connection and waits for no answer.
 
         A client of HTTP/1.0 has left once its input has ended. One of HTTP/1.1 may have closed only its half
-        and wait; it has left once `_probe` or a send has broken the connection.
+        and wait. It has left once `_probe` or a send has broken the connection.
         """
         return not self.connected or (self.input_ended and not _allows_interim(self.requests[0]))
 
@@ -368,7 +368,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.server.add_task(self)
 
     def _fail(self, task: Task) -> Task:
-        """Log the error; answer with a 500 unless a part was already written; return the answering task."""
+        """Log an error and answer with a 500 unless a part was written; return the task that answered."""
         _log.exception("request %s: %s was not answered", request_id.get(), task.request.path)
         task.close_on_finish = True
         if task.wrote_header:

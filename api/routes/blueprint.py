@@ -65,7 +65,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
     ARGUMENTS_PARSER = QueryParser()
 
     def problems(self, *statuses: int) -> Callable[[Route], Route]:
-        """Return a decorator that documents the statuses of problems of a route, and those of all routes."""
+        """Return a decorator that documents the statuses of a route's problems, and what all routes have."""
 
         def decorate(view: Route) -> Route:
             # Every route checks the Host, the principal and its limits, and routes with a body also check the
@@ -148,7 +148,7 @@ def client_left() -> bool:
 def turn_of_batch() -> Iterator[None]:
     """Return a context that waits for the turn of this client's batches and holds it (see `Turns`).
 
-    The wait has no time limit; then the block has the whole time of a request again.
+    The wait has no time limit. The block has the whole time of a request again.
     """
     turns: Turns = current_app.extensions["fll-turns"]
     with turns.hold(request.environ), deadline.renewed():
@@ -182,7 +182,7 @@ def ingest_batch(
 def _ingest_part(
     documents: Sequence[ParsedDocument | LineageError], take_over: bool
 ) -> list[RecordResult | LineageError]:
-    """Record documents with their own time budget; if the store fails, that is each valid one's result.
+    """Record documents with their own time budget; a failure of the store is each valid one's result.
 
     A DeadlineExceeded is also noted in `g.exceeded`. Raises CorruptRow.
     """

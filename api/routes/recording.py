@@ -109,7 +109,7 @@ class BatchAnswer:
         )
 
     def response(self) -> Response:
-        """Return the response with all lines, once; one above SPOOLED_BYTES_MAX is streamed from the file."""
+        """Return the response with all lines; call it once. Above SPOOLED_BYTES_MAX the file is streamed."""
         self._file.seek(0)
         if self._size_bytes <= SPOOLED_BYTES_MAX:
             # As bytes, so that `responses.finish` can compress the body; streams are not compressed.

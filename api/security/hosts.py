@@ -137,7 +137,7 @@ class AllowedHosts:
 def allowed_hosts(settings: Settings) -> AllowedHosts:
     """Return the hosts of FLL_ALLOWED_HOSTS and the origins of FLL_CORS_ORIGINS. Raises ConfigurationError.
 
-    FLL_ALLOWED_HOSTS with `*` allows every host; without it, a server that others can reach does so.
+    `*` in FLL_ALLOWED_HOSTS allows every host. Without the setting, a server that others can reach does so.
     """
     names = frozenset(name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip())
     is_open = not names and not is_loopback(settings.host)

@@ -95,7 +95,7 @@ def register_response_hooks(app: Flask) -> None:
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
-    """Return the security headers of every answer; for `https` they tell browsers to use only TLS."""
+    """Return the security headers of every answer, and HSTS for `https`, so that browsers use only TLS."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 
