@@ -135,7 +135,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 def create_metrics_app(settings: Settings) -> WSGIApplication:
     """Create the app of the metrics listener: only `/metrics`, for anyone who reaches FLL_METRICS_HOST.
 
-    If FLL_METRICS_TOKEN is set, the app requires that token.
+    If FLL_METRICS_TOKEN is set, the app requires that token. Raises ConfigurationError (FLL_CORS_ORIGINS).
     """
     app = Flask(__name__, static_folder=None)
     app.config["FLL_RETRY_AFTER_SECONDS"] = settings.retry_after_seconds

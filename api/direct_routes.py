@@ -47,7 +47,7 @@ _LEVELS = {str(level): level for level in range(1, 10)}
 
 
 def _plain_values(parameter: Parameter) -> dict[str, Any] | None:
-    """Return the values of a parameter by their plain texts, or None for a time."""
+    """Return the values of a parameter by their plain texts (counts: 1 to 9), or None for a time."""
     match parameter.kind:
         case Kind.TIME:
             return None

@@ -63,9 +63,10 @@ document. The cyclic garbage that it finds, from parsed SQL and errors, stays be
 
 
 def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
-    """Serve until interrupted; call `on_ready` when the store has answered and the address is free.
+    """Serve until interrupted, then raise SystemExit; call `on_ready` if store and addresses are usable.
 
-    Before listening, it raises ConfigurationError, StoreUnavailable, or LineageError for an address in use.
+    Before that, it raises ConfigurationError, StoreUnavailable, CorruptRow, or LineageError for an address
+    that cannot be used. After `on_ready`, it raises OSError without a temporary directory for metrics.
     """
     require_authentication(settings)
     # Before any process starts, because each would end with the same error.

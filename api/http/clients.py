@@ -31,10 +31,10 @@ FADE_SECONDS = 10.0
 
 
 class Clients:
-    """Identifies clients: by principal once their token was verified, else by address. Threads may share it.
+    """Identifies clients: by principal once their token was learned, else by address. Threads may share it.
 
-    Addresses are reduced by `network`, as for limits. Behind `proxies` the outermost one provides the
-    address.
+    Addresses are reduced by `network`, as for limits. Behind `proxies` X-Forwarded-For has the address,
+    in the entry of the outermost one. Without that entry, the address of the connection counts.
     """
 
     def __init__(self, *, proxies: int) -> None:
@@ -43,7 +43,7 @@ class Clients:
         self._lock = threading.Lock()
 
     def client_of(self, request: RequestParser, address: str) -> Client:
-        """Return the client of a request that came from an address."""
+        """Return the principal of a learned token, else the network of X-Forwarded-For or `address`."""
         token = request.headers.get("AUTHORIZATION")
         if token:
             with self._lock:
@@ -57,7 +57,7 @@ class Clients:
         return "address", network(address)
 
     def learn(self, request: RequestParser, principal: Principal | None) -> None:
-        """Remember the principal of a request's token, if authentication found one."""
+        """Remember the principal of a request's token; do nothing without a token or a principal."""
         token = request.headers.get("AUTHORIZATION")
         if token and principal is not None:
             with self._lock:
@@ -94,7 +94,7 @@ class LongRequests:
         self._clients: LRUCache[Client, tuple[float, float]] = LRUCache(KNOWN_MAX)
 
     def note(self, client: Client, seconds: float, now: float) -> None:
-        """Note that a request has ended that took `seconds` of processor time."""
+        """Add an ended request's processor time beyond LONG_SECONDS; note a new client even without any."""
         if seconds > LONG_SECONDS or client not in self._clients:
             self._clients[client] = self._faded(client, now) + max(seconds - LONG_SECONDS, 0.0), now
 

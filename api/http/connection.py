@@ -85,7 +85,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self.sizes = (0, 0, 0, 0)
 
     def writable(self) -> bool:
-        """Return whether the event loop must call `handle_write`: to send, after a pause, or to close."""
+        """Return whether the event loop must call `handle_write`: to send, after a pause, or to close.
+
+        Sets `is_sending`, on which `readable` depends. Less than SEND_BYTES wait while an answer is written.
+        """
         # A snapshot: a request thread may send everything between this call and the call of `readable`, and
         # the connection would then wait for nothing.
         # A short answer is sent after it is counted and logged, so that a client that has it finds it in
@@ -95,7 +98,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return self.is_sending or self.is_paused or self.will_close or self.close_when_flushed
 
     def readable(self) -> bool:
-        """Return whether the event loop reads: up to one request ahead, to notice a client that leaves."""
+        """Return whether to read: while lingering, or up to one request ahead unless it sends or closes."""
         if self.linger_until:
             return True
         is_full = len(self.requests) > 1 or self.is_sending
@@ -110,7 +113,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         )
 
     def handle_read(self) -> None:
-        """Receive bytes into the request, or discard them while lingering; close on a socket error."""
+        """Receive bytes or the end of input, or discard them while lingering; close on a socket error."""
         try:
             data = self.socket.recv(READ_BYTES if self.is_bulk else FIRST_BYTES)
         except BlockingIOError:
@@ -161,18 +164,19 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self.server.forget(self)
 
     def has_left(self) -> bool:
-        """Return whether the client has closed the connection and waits for no answer.
+        """Return whether the client of the first request has closed the connection and waits for no answer.
 
-        HTTP/1.1 allows a client to close only its half and wait; `_probe` tells the two apart.
+        A client of HTTP/1.0 has left once its input has ended. One of HTTP/1.1 may have closed only its half
+        and wait. It has left once `_probe` or a send has broken the connection.
         """
         return not self.connected or (self.input_ended and not _allows_interim(self.requests[0]))
 
     def is_alone(self) -> bool:
-        """Return whether the client of the first request is the only one."""
+        """Return whether the client of the first request is the only active one (`Dispatcher.is_alone`)."""
         return bool(self.server.is_alone(self))
 
     def refuse(self, detail: str) -> None:
-        """Make the answer to the first request, whose processing has not begun, a 503 with this detail."""
+        """Answer the first request, not yet processed, with a 503 with this detail; stay connected."""
         seconds = self.server.retry_after_seconds
         self.requests[0].error = refusal_of(Overloaded(detail), closes=False, retry_after_seconds=seconds)
 
@@ -259,7 +263,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return len(data)
 
     def check_time(self, now: float) -> None:
-        """Close a silent connection, refuse a slow request, or probe a client that has stopped sending.
+        """Close a silent or lingering connection, refuse a slow request, or probe a half-closed client.
 
         `now` is in monotonic seconds. The connection may be closed already.
         """
@@ -281,7 +285,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._refuse_unfinished(Refusal(problem, closes=True))
 
     def refuse_unfinished(self) -> None:
-        """Refuse the request that is arriving, because there is no room for all requests."""
+        """Refuse the request that is arriving, if any, with a 503: there is no room for all requests."""
         if self.request is not None:
             error = Overloaded("too many large requests arrive at once; try again later")
             seconds = self.server.retry_after_seconds
@@ -309,7 +313,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or has_head or self.total_outbufs_len)
 
     def _end_input(self) -> None:
-        """Handle the end of input: refuse a truncated body, or close after the last answer."""
+        """Handle the end of input: probe if requests wait, else refuse a truncated body, or close."""
         self.input_ended = True
         if self.request is not None and self.request.headers_finished and not self.requests:
             error = UnreadableDocument([FieldError("", "the body broke off before its end")])
@@ -364,7 +368,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.server.add_task(self)
 
     def _fail(self, task: Task) -> Task:
-        """Answer with a 500 unless part of an answer was written; return the task that answered."""
+        """Log an error and answer with a 500 unless a part was written; return the task that answered."""
         _log.exception("request %s: %s was not answered", request_id.get(), task.request.path)
         task.close_on_finish = True
         if task.wrote_header:

@@ -101,7 +101,7 @@ class Lane:
         self.waiting.setdefault(client, deque()).append((job, deadline))
 
     def pop(self, client: Client, *, last: bool = False) -> Job:
-        """Remove and return the first waiting request of a client, or its last one.
+        """Remove and return the first waiting request of a client, or its last one. KeyError without any.
 
         The client moves to the end of `waiting`, so the other clients have their turn before its next
         request.
@@ -153,7 +153,7 @@ class Dispatcher:
         return self.reads if is_read else self.writes
 
     def start(self) -> None:
-        """Start the threads. They end with the process."""
+        """Start all threads: `threads`, twice the spare ones, health, metrics. They end with the process."""
         for number in range(self._threads + 2 * self._spare):
             threading.Thread(target=self._serve, name=f"request-{number}", daemon=True).start()
         for name, queue in (("health", self._immediate), ("metrics", self._metrics)):

@@ -237,9 +237,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._stop()
 
     def add_task(self, connection: Connection) -> None:
-        """Queue the first request of a connection by its kind: immediate, metrics, read or write.
+        """Queue the first request of a connection: for the immediate or metrics thread, or in a lane.
 
-        A large request is refused while too many of them wait.
+        A request above SMALL_BYTES is refused while the waiting ones take more than MEMORY_BYTES_MAX.
         """
         request = connection.requests[0]
         request.received_at = time.monotonic()
@@ -278,7 +278,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             self._accept_at = time.monotonic() + ACCEPT_DELAY_SECONDS
 
     def accept(self) -> tuple[socket.socket | TlsSocket, Any] | None:
-        """Accept a connection, with TLS if configured; the handshake happens in its first reads."""
+        """Accept a connection, with TLS if configured, or return None if none waits. Raises OSError."""
         accepted: tuple[socket.socket, Any] | None = super().accept()
         if accepted is None or self._tls is None:
             return accepted
@@ -308,7 +308,10 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             self.handle_accept()
 
     def _accept(self, most: int) -> int:
-        """Accept up to `most` waiting connections; return how many were accepted."""
+        """Accept up to `most` waiting connections; return how many came, even if their clients have left.
+
+        Without a free descriptor, warn and accept nothing for EXHAUSTED_SECONDS.
+        """
         for number in range(most):
             try:
                 accepted = self.accept()
@@ -340,7 +343,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._note_load()
 
     def _make_room(self, address: str) -> Refusal | None:
-        """Close the longest silent connection of a full address or process, or return a refusal."""
+        """Close the longest silent connection of a full address or process; return a refusal without one."""
         seconds = self.retry_after_seconds
         most = self._address_max
         if most and self._addresses.count(address) >= most:
@@ -461,7 +464,7 @@ _OPTIONS = {
 
 
 def _raise_connections_max() -> int:
-    """Raise the limit of open files as far as useful; return how many connections it allows."""
+    """Raise the limit of open files as far as useful; return for how many connections (at least 1) it is."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # Two descriptors for each connection, which may have a body or an answer in a temporary file.
     wanted = 2 * CONNECTIONS_MAX + RESERVED_FILES

@@ -115,7 +115,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         self.headers = {name: self.headers[name] for name in names if name in self.headers}
 
     def received(self, data: bytes) -> int:
-        """Take the bytes of this request from `data` and return how many it took."""
+        """Take the bytes of this request from `data` and return how many it took.
+
+        A TLS handshake, or a line of a chunked body above CHUNK_LINE_BYTES_MAX, ends it with an `error`.
+        """
         if self.body_rcv is None and not self.header_plus and data.startswith(TLS_HANDSHAKE):
             # Without an error now, the client would wait until the time for the head is over.
             self.error = BadRequest("this port speaks plain HTTP; write http:// in the URL")
@@ -138,7 +141,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     def parse_header(self, header_plus: bytes) -> None:
         """Parse the head and set the route's body limit; refuse a head with more than FIELDS_MAX fields.
 
-        Raises ParsingError for an unsafe head.
+        Raises ParsingError for an unsafe head, TransferEncodingNotImplemented for another one than chunked.
         """
         if header_plus.count(b"\n") > FIELDS_MAX + 2:
             # Parsing them would block the event loop for longer than a thread needs for most requests.

@@ -45,7 +45,8 @@ def _no_password() -> str:
 class TlsSocket:
     """A connected, non-blocking socket with TLS, with the methods that the event loop and waitress use.
 
-    The handshake is part of the first reads. A call that would have to wait raises BlockingIOError.
+    The handshake is part of the first reads. A call that would have to wait raises BlockingIOError, and any
+    other failure is another OSError.
     """
 
     def __init__(self, context: ssl.SSLContext, sock: socket.socket) -> None:

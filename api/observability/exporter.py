@@ -43,7 +43,7 @@ def shared_directory() -> Iterator[Path]:
     """Return a context with a new directory in which this process and those it forks share their metrics.
 
     Inside, PROMETHEUS_MULTIPROC_DIR names the directory. At the end, this process removes both. The call also
-    removes directories that killed servers have left behind.
+    removes directories that killed servers have left behind. Raises OSError if it cannot make the directory.
     """
     _remove_abandoned(Path(tempfile.gettempdir()))
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX))

@@ -89,7 +89,7 @@ class Queried(NamedTuple):
 
 
 def note_query(environ: WSGIEnvironment, dataset: Dataset, field: str = "") -> None:
-    """Note the subject of a request for the audit log."""
+    """Note the subject of a request for the audit log, once; do nothing if the server has no QUERIED."""
     noted = environ.get(QUERIED)
     if noted is not None and Queried(dataset, field) not in noted:
         noted.append(Queried(dataset, field))
@@ -141,7 +141,10 @@ class AuditLog:
                     self._write("question", {**described, **about})
 
     def _tags_of(self, queried: Queried) -> str:
-        """Return the tags of a field or of a dataset's fields, joined by commas; `unknown` on a failure."""
+        """Return a field's tags, or the first TAGS_MAX of a dataset's, each once, sorted, joined by commas.
+
+        "" for an unknown name, `unknown` if the store cannot answer.
+        """
         try:
             if queried.field:
                 stored = self._tags.field_tags(DatasetField(queried.dataset, queried.field))

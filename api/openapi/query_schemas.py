@@ -128,7 +128,7 @@ def reference(body: type[msgspec.Struct]) -> Json:
 
 
 def answer_schema(query: type[Query[Any]]) -> ma.Schema | Json:
-    """Return the schema of the body of an answer: an object, or an array whose items are of one type."""
+    """Return the schema of the body of an answer: an object, an array of one type, or one of such arrays."""
     body = query.body_type()
     if get_origin(body) is not tuple:
         return body_schema(body)()
@@ -166,7 +166,7 @@ def _split_annotated(hint: Any) -> tuple[Any, list[msgspec.Meta]]:
 
 
 def _options(metas: Sequence[msgspec.Meta]) -> dict[str, Any]:
-    """Return the options of a field whose type has these annotations: a description, bounds and the like."""
+    """Return `metadata` of a field whose type has these annotations, and `validate` for lengths or range."""
     stated = {
         name: value
         for meta in metas
@@ -193,7 +193,10 @@ _VALUES: dict[Any, type[fields.Field[Any]]] = {
 
 
 def _value_field(hint: Any, **given: Any) -> fields.Field[Any]:
-    """Return the field of values of a type, with these options and those that annotate the type."""
+    """Return the field of values of a type, with these options and those that annotate the type.
+
+    None is left out of a type. Whole or decimal numbers become decimal, several other types Raw.
+    """
     hint, metas = _split_annotated(hint)
     options = {**given, **(_options(metas) if metas else {})}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):

@@ -25,7 +25,7 @@ blueprint = Blueprint("activity", __name__, description="What clients sent recen
 
 
 def _activity(query: Events) -> Answer[EventsAnswer]:
-    """Return the newest documents with the outcome of the query that the principal may see."""
+    """Return the newest `limit` documents with the outcome of the query that the principal may see."""
     recent: RecentActivity = current_app.extensions["fll-activity"]
     since_ms = query.since_ms(now_ms=now_ms())
     entries = recent.read(request.environ.get(PRINCIPAL), since_ms=since_ms)

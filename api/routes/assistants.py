@@ -56,7 +56,7 @@ _SENT_HEADERS = frozenset({"authorization", "content-encoding", "content-length"
 
 @blueprint.route(MCP_PATH, methods=["POST"])
 def mcp() -> Response:
-    """Answer one message of MCP in JSON. The SDK handles the protocol, in each of its versions."""
+    """Answer one message of MCP in JSON through the SDK, which handles the protocol; 501 without the SDK."""
     raw = body(Role.RECORDER if _can_record() else Role.READER)
     try:
         require_sdk()
@@ -98,7 +98,7 @@ def _read_answer(query: Query[Any]) -> Answer[Any]:
 
 
 def _record(raw: bytes, namespace: str) -> RecordResult:
-    """Record a document, even if its client does not wait for the answer. Raises LineageError."""
+    """Record a document, by default in `namespace`, even if its client leaves. Raises LineageError."""
     document = locate(InputLine(1, raw), namespace=namespace)
     program_namespace = document.namespace or None
     require(request.environ, Role.RECORDER, program_namespace)
@@ -129,6 +129,7 @@ def call_asgi(running: RunningApp, request: Request, body: bytes) -> Response:
 
 
 async def _call(running: RunningApp, scope: Message, body: bytes) -> Response:
+    """Run the app with the body as one message; return its whole answer, without Content-Length."""
     received: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     sent: list[Message] = []
 
@@ -152,7 +153,7 @@ async def _call(running: RunningApp, scope: Message, body: bytes) -> Response:
 
 
 def _scope(request: Request, body: bytes) -> Message:
-    """Return the ASGI scope of a request."""
+    """Return the ASGI scope of a request, without _SENT_HEADERS but with the length of `body`."""
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in request.headers.items()

@@ -65,7 +65,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
     ARGUMENTS_PARSER = QueryParser()
 
     def problems(self, *statuses: int) -> Callable[[Route], Route]:
-        """Return a decorator that documents the statuses of a route's problems."""
+        """Return a decorator that documents the statuses of a route's problems, and what all routes have."""
 
         def decorate(view: Route) -> Route:
             # Every route checks the Host, the principal and its limits, and routes with a body also check the
@@ -119,7 +119,8 @@ def _view() -> View:
 def body(role: Role, namespace: str | None = None) -> bytes:
     """Return the body of a request that needs a role in a namespace, or in any namespace for None.
 
-    Raises Forbidden before anything is read, and TooLarge, UnreadableDocument and UnsupportedMediaType.
+    Raises Forbidden before anything is read, and the errors of `read_body`: TooLarge, UnreadableDocument,
+    UnsupportedMediaType and DeadlineExceeded.
     """
     require(request.environ, role, namespace)
     limits = settings()
@@ -127,9 +128,11 @@ def body(role: Role, namespace: str | None = None) -> bytes:
 
 
 def read_document(document_format: DocumentFormat, *, namespace: str | None) -> ParsedDocument:
-    """Read the body of the request as one document. Raises its errors, or an error of `body`.
+    """Read the body of the request as one document, for a principal that may record in the namespace.
 
-    If the time of the request ends meanwhile, the error says that nothing was stored.
+    Raises UnreadableDocument, InvalidLineage, TooLarge, StoreUnavailable, ConfigurationError and CorruptRow
+    (the catalogue), or an error of `body`. If the time of the request ends meanwhile, the error says that
+    nothing was stored.
     """
     raw = body(Role.RECORDER, namespace)
     with deadline.reading():
@@ -145,7 +148,7 @@ def client_left() -> bool:
 def turn_of_batch() -> Iterator[None]:
     """Return a context that waits for the turn of this client's batches and holds it (see `Turns`).
 
-    Each part has the time limit of a request.
+    The wait has no time limit. The block has the whole time of a request again.
     """
     turns: Turns = current_app.extensions["fll-turns"]
     with turns.hold(request.environ), deadline.renewed():
@@ -155,7 +158,7 @@ def turn_of_batch() -> Iterator[None]:
 def ingest_batch(
     documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
 ) -> list[RecordResult | LineageError]:
-    """Record documents; return one result each, in order.
+    """Record documents; return one result or error each, in order. Raises CorruptRow for a damaged store.
 
     If the store is unavailable, that error is the result of every document of the part without its own error.
     Each part of PART_DOCUMENTS documents gets the full time of a request. After a part that exceeds it, no
@@ -179,7 +182,10 @@ def ingest_batch(
 def _ingest_part(
     documents: Sequence[ParsedDocument | LineageError], take_over: bool
 ) -> list[RecordResult | LineageError]:
-    """Record documents with their own time budget; a failure of the store is the result of each valid one."""
+    """Record documents with their own time budget; a failure of the store is each valid one's result.
+
+    A DeadlineExceeded is also noted in `g.exceeded`. Raises CorruptRow.
+    """
     try:
         with deadline.renewed():
             return notes.ingest_documents(store(), documents, take_over=take_over)

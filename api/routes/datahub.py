@@ -174,7 +174,7 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 
 def _read(form: MessageFormat) -> ParsedMessage:
-    """Read the body as a DataHub message of this form. Raises its errors, or an error of `body`."""
+    """Read the body as a DataHub message of this form. Raises the errors of `body` and of the catalogue."""
     # All proposals are parsed before the first is recorded, so an unreadable message records nothing.
     raw = body(Role.RECORDER)
     with deadline.reading():
@@ -187,7 +187,7 @@ def _read(form: MessageFormat) -> ParsedMessage:
 
 
 def _deleted_urn() -> str:
-    """Return the urn in the body of a deletion. Its other members are ignored. Raises UnreadableDocument."""
+    """Return the urn in a deletion's body, which may have other members. Raises the errors of `body`."""
     deletion = Part(Validator(), strict_json.parse_with_halves(body(Role.RECORDER))).as_object()
     urn = deletion.required("urn")
     if deletion.validator.errors:
@@ -199,7 +199,8 @@ def _ingest(message: ParsedMessage) -> tuple[list[Json], tuple[FieldError, ...]]
     """Record a message; return its outcomes by entity, and the warnings.
 
     Raises the error of the first refused run, or UnreadableDocument if some proposals cannot be read. The
-    rest is recorded in both cases, and sending the whole message again is safe.
+    rest is recorded in both cases. Raises StoreUnavailable, ConfigurationError and CorruptRow; any of the
+    message may then be stored. Sending the whole message again is safe in every case.
     """
     (result,) = notes.ingest_documents(
         store(), [ParsedDocument(message.runs, message.schemas, message.warnings)]
@@ -242,7 +243,10 @@ def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
 
 
 def _dry_run(message: ParsedMessage) -> Response:
-    """Return the dry run of each run. The members of a single run are also at the top level."""
+    """Return the dry run of each run in order, without refused proposals.
+
+    The members of a single run are also at the top level.
+    """
     # The answer to one proposal then has the same form as for one run on every recording route.
     runs = [acknowledgements.dry_run(preview(run)) for run in message.runs]
     single = runs[0] if len(runs) == 1 else {}

@@ -78,7 +78,10 @@ def record_event(query: dict[str, Any]) -> Response:
 
 
 def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
-    """Record the event of a document and return the answer. Raises the error of a refused event."""
+    """Record the event of a document and return the answer, always a 201. Raises a refused event's error.
+
+    Raises StoreUnavailable, ConfigurationError and CorruptRow as `notes.ingest_documents` does.
+    """
     (result,) = notes.ingest_documents(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result

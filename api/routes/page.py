@@ -87,7 +87,7 @@ _PAGE_FILES = {
 
 
 def _add_file(path: str, name: str, mimetype: str) -> None:
-    """Add the route of a file, which is read once. It accepts any query, since the page parses its own."""
+    """Add the route of a file, read now; any query is accepted, as the page parses it. Raises OSError."""
     content = (Path(__file__).parents[1] / "page" / name).read_bytes()
     blueprint.add_url_rule(
         path, name.replace(".", "-"), lambda: Response(content, mimetype=mimetype, headers=_PAGE_HEADERS)

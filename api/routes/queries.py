@@ -80,7 +80,10 @@ def add_query(
 
 
 def answer_query(query: Query[Any]) -> Answer[Any]:
-    """Return the answer to a query as the principal of the request may see it. Raises LineageError."""
+    """Answer a query as the principal of the request may see it. Raises LineageError.
+
+    Fields that the body of a posted query names are noted for the audit log.
+    """
     if isinstance(query, Posted):
         for field in query.named_fields():
             note_query(request.environ, field.dataset, field.name)
@@ -91,14 +94,19 @@ def answer_query(query: Query[Any]) -> Answer[Any]:
 def put(query: Changeable[Any], namespace: str | None = None) -> Response:
     """Store the object that a query describes from the body of the request; return it, with 201 if it is new.
 
-    Raises Forbidden without the role `steward` in the namespace, or in any namespace for None.
+    Raises Forbidden without the role `steward` in the namespace, or in any namespace for None, and the errors
+    of `body` and of `query.put`.
     """
     stored, is_new = query.put(store(), body(Role.STEWARD, namespace))
     return responses.json_response(stored, 201 if is_new else 200)
 
 
 def remove(query: Changeable[Any]) -> Response:
-    """Remove the object that a query describes; return a 204. Raises NotFound if it does not exist."""
+    """Remove the object that a query describes, if the store's view allows it; return a 204.
+
+    Raises NotFound if it does not exist, AmbiguousName for a policy of several namespaces, and any other
+    LineageError of the store, such as Forbidden.
+    """
     query.remove(store())
     return Response(status=204)
 
@@ -139,7 +147,10 @@ def _name_principal(response: Response, query: Query[Any]) -> None:
 
 
 def respond(query: Query[Any], answer: Answer[Any]) -> Response:
-    """Return the response with an answer in the preferred format, its windows, limits and next page."""
+    """Return the response with an answer, its windows, limits and next page.
+
+    The body is JSON unless the client prefers another of `query.formats`, or only accepts that.
+    """
     if answer.window is None:
         response = responses.json_response(answer.body)
     else:

@@ -73,7 +73,7 @@ class _Answer:
 
 
 def parse_batch(raw: bytes) -> Batch:
-    """Parse 1 to QUERIES_MAX queries of a batch. Raises UnreadableDocument with every error."""
+    """Parse 1 to QUERIES_MAX queries of a batch. Raises UnreadableDocument with every error, or TooLarge."""
     validator = Validator()
     document = _with_members(Part(validator, strict_json.parse(raw)), "questions")
     items = list(document.items("questions", required=not validator.errors))

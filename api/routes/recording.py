@@ -109,7 +109,7 @@ class BatchAnswer:
         )
 
     def response(self) -> Response:
-        """Return the response with all lines."""
+        """Return the response with all lines; call it once. Above SPOOLED_BYTES_MAX the file is streamed."""
         self._file.seek(0)
         if self._size_bytes <= SPOOLED_BYTES_MAX:
             # As bytes, so that `responses.finish` can compress the body; streams are not compressed.
@@ -184,7 +184,8 @@ def _answer_lines(
 ) -> BatchStopped | None:
     """Record each line, or preview it with `dryRun`, and write its answer.
 
-    Return the error that stopped the batch early, or None if every line has an answer.
+    Return the error that stopped the batch early (too many errors, a full answer, or a client that left
+    between two parts), or None if every line has an answer. Raises CorruptRow.
     """
     budget = ErrorBudget(settings().batch_errors_max)
     batches = split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw))
@@ -230,6 +231,7 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
 def _record_batch(
     documents: list[ParsedDocument | LineageError], budget: ErrorBudget, *, take_over: bool
 ) -> Iterator[Json]:
+    """Record documents, count new errors in the budget, and yield an answer or problem each, in order."""
     results = ingest_batch(documents, take_over=take_over)
     budget.count_new(documents, results)
     for result in results:
@@ -275,7 +277,10 @@ def record(
     *,
     take_over: bool = False,
 ) -> Response:
-    """Record one document and return the answer. Raises the error of a refused document."""
+    """Record one document and return the answer. Raises the error of a refused document.
+
+    Raises StoreUnavailable, ConfigurationError and CorruptRow as `notes.ingest_documents` does.
+    """
     (result,) = notes.ingest_documents(lineage_store, [document], take_over=take_over)
     if isinstance(result, LineageError):
         raise result

@@ -100,7 +100,10 @@ def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> 
 
 
 def _respond(request: RetentionRequest, *, dry_run: bool) -> Response:
-    """Store the request unless `dry_run`; answer 202 with the number of runs that it affects."""
+    """Count the runs that a request affects, store it unless `dry_run`, and answer 202 with the number.
+
+    Raises NotFound, Forbidden, StoreUnavailable, ConfigurationError and CorruptRow.
+    """
     affected = store().retention.count(request)
     if not dry_run:
         store().retention.put(request)

@@ -73,8 +73,8 @@ class Verifier(Protocol):
     def verify(self, credentials: str) -> Verified:
         """Return the principal of credentials.
 
-        Raises Unauthenticated, whose text never quotes the credentials, if they are invalid. Raises
-        StoreUnavailable, after a limited time, if they cannot be checked.
+        Raises Unauthenticated, whose text never quotes the credentials, if they are invalid. If they cannot
+        be checked, raises StoreUnavailable after a limited time, ConfigurationError or CorruptRow.
         """
 
 
@@ -85,7 +85,10 @@ class TokenVerifier:
         self._access = access
 
     def verify(self, credentials: str) -> Verified:
-        """Return the principal of a token. Raises Unauthenticated, StoreUnavailable."""
+        """Return the principal of a stored token; raise Unauthenticated for others, expired and revoked ones.
+
+        Raises StoreUnavailable, ConfigurationError and CorruptRow.
+        """
         try:
             token = parse_token(credentials)
         except ValueError as error:
@@ -164,7 +167,7 @@ class Authentication:
     def _verified(self, environ: WSGIEnvironment) -> Verified:
         """Return the principal of a request. Results are cached by token for CACHE_SECONDS.
 
-        Raises Unauthenticated, TooManyRequests, StoreUnavailable.
+        Raises Unauthenticated, TooManyRequests, StoreUnavailable, ConfigurationError, CorruptRow.
         """
         credentials = _credentials(environ.get("HTTP_AUTHORIZATION"))
         verifier = self._verifiers.get(TOKENS if credentials.startswith(PREFIX) else JWT)
@@ -197,9 +200,10 @@ class Authentication:
         return verified
 
     def _check(self, verifier: Verifier, credentials: str, earlier: _Result | None) -> _Result:
-        """Verify a token now; the result for a wrong token has no `verified`. Raises StoreUnavailable.
+        """Verify a token within CHECK_SECONDS_MAX; the result for a wrong token has no `verified`.
 
-        The result keeps the `verified` object of the earlier result if nothing changed.
+        The result keeps the `verified` object of the earlier result if nothing changed. Raises
+        StoreUnavailable, ConfigurationError and CorruptRow.
         """
         began_at = self._clock()
         try:
@@ -276,7 +280,7 @@ def _is_safe_url(url: str) -> bool:
 
 
 def require_authentication(settings: Settings) -> None:
-    """Raise ConfigurationError if other machines reach the server or its metrics without a token.
+    """Raise ConfigurationError for invalid FLL_AUTH, or if others reach server or metrics without a token.
 
     They reach a server on a loopback address through its proxies. `allow_unauthenticated` permits both.
     """

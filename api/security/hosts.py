@@ -71,7 +71,7 @@ def _is_origin(text: str) -> bool:
 
 
 def with_cross_origin(app: WSGIApplication, settings: Settings) -> WSGIApplication:
-    """Return the app with access for pages of the listed origins, or the app itself if none are listed."""
+    """Return the app open to pages of the listed origins, or itself for none. Raises ConfigurationError."""
     origins = allowed_origins(settings)
     return CrossOrigin(app, origins) if origins else app
 
@@ -137,7 +137,7 @@ class AllowedHosts:
 def allowed_hosts(settings: Settings) -> AllowedHosts:
     """Return the hosts of FLL_ALLOWED_HOSTS and the origins of FLL_CORS_ORIGINS. Raises ConfigurationError.
 
-    Without FLL_ALLOWED_HOSTS, a server that others can reach allows every host.
+    `*` in FLL_ALLOWED_HOSTS allows every host. Without the setting, a server that others can reach does so.
     """
     names = frozenset(name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip())
     is_open = not names and not is_loopback(settings.host)
@@ -172,7 +172,7 @@ def _is_address(name: str) -> bool:
 def register_host_check(app: Flask, settings: Settings) -> None:
     """Register hooks on the app that refuse requests from pages of other sites, and foreign hosts.
 
-    If every host is allowed, no host is foreign.
+    If every host is allowed, no host is foreign. Raises ConfigurationError for invalid origins.
     """
     hosts = allowed_hosts(settings)
     app.before_request(lambda: _check_site(request, hosts))

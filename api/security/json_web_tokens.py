@@ -112,9 +112,10 @@ class SigningKeys:
         self._latest.ended.set()
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
-        """Return the public key of a token, fetching the keys if it is unknown or they are old.
+        """Return the public key of a token; wait for a fetch if it is unknown or as old as USABLE_SECONDS.
 
-        Raises Unauthenticated, or ProviderAway after at most WAIT_SECONDS.
+        From FRESH_SECONDS on, a fetch runs in the background. Raises Unauthenticated for a key that the
+        fetched set lacks, DeadlineExceeded, or ProviderAway, after at most WAIT_SECONDS.
         """
         keys, now = self._keys, self._clock()
         key = keys.find(key_id, algorithm)
@@ -134,7 +135,10 @@ class SigningKeys:
         return key
 
     def _begin(self) -> _Fetch:
-        """Begin a fetch in a thread unless one runs or began a moment ago; return the latest one."""
+        """Begin a fetch in a thread unless one runs or began within PAUSE_SECONDS; return the latest one.
+
+        One that runs for HANGING_SECONDS does not prevent another one, up to FETCHES_MAX at a time.
+        """
         with self._lock:
             now = self._clock()
             pause = PAUSE_SECONDS if self._latest.ended.is_set() else HANGING_SECONDS
@@ -159,7 +163,7 @@ class SigningKeys:
 
 
 def parse_keys(document: Mapping[str, Any]) -> tuple[Key, ...]:
-    """Return the signing keys of a key set, without others, such as symmetric ones. Raises ValueError."""
+    """Return the usable signing keys of a key set; ValueError without a list of at most KEYS_MAX keys."""
     items = document.get("keys")
     if not isinstance(items, list) or len(items) > KEYS_MAX:
         raise ValueError(f"the key set has no list `keys` of at most {KEYS_MAX}")
@@ -190,7 +194,8 @@ def _parse_key(item: Mapping[str, Any]) -> Key | None:
 def key_set_fetcher(*, issuer: str, jwks_url: str) -> Callable[[], Mapping[str, Any]]:
     """Return a function that fetches the key set of a URL, or of an issuer by its OpenID configuration.
 
-    The function raises ValueError for a configuration of another issuer or with keys at another server.
+    The function raises ValueError for a configuration of another issuer or with keys at another server, and
+    the errors of `_fetch_json`.
     """
 
     def fetch() -> Mapping[str, Any]:
@@ -216,7 +221,10 @@ def origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _fetch_json(url: str) -> dict[str, Any]:
-    """Return the JSON object at a URL. Raises ProviderAway, RequestException, ValueError."""
+    """Return the JSON object at a URL. Raises RequestException, and ValueError for any other text.
+
+    Raises ProviderAway for a status other than 200, beyond DOCUMENT_BYTES_MAX, and after FETCH_SECONDS_MAX.
+    """
     began = time.monotonic()
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     with requests.get(
@@ -247,7 +255,7 @@ class JwtVerifier:
         self._settings = settings
 
     def verify(self, credentials: str) -> Verified:
-        """Return the principal of a token. Raises Unauthenticated, StoreUnavailable."""
+        """Return the principal of a token, until `exp` + SKEW_SECONDS. Raises as `Verifier.verify` does."""
         algorithm, key_id = _header(credentials)
         key = self._keys.find(key_id, algorithm)
         claims = self._claims(credentials, key, algorithm)
@@ -293,7 +301,10 @@ def _header(credentials: str) -> tuple[str, str | None]:
 
 
 def _subjects(claims: dict[str, Any], groups_claim: str) -> list[Subject]:
-    """Return the user and the groups with valid names. Raises Unauthenticated for other types or too many."""
+    """Return the user and the groups with valid names, each once. One group may be a text instead of a list.
+
+    Raises Unauthenticated for a user without a valid name, other types, and over GROUPS_MAX groups.
+    """
     user, groups = claims["sub"], claims.get(groups_claim, [])
     names = [groups] if isinstance(groups, str) else groups
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)

@@ -49,7 +49,7 @@ class Turns:
 
     @contextmanager
     def hold(self, environ: WSGIEnvironment) -> Iterator[None]:
-        """Wait for a turn of the client of a request, and hold it inside the block."""
+        """Wait, without a time limit, for a turn of the client of a request, and hold it inside the block."""
         client = client_of(environ)
         is_alone: Callable[[], bool] = environ.get(IS_ALONE, bool)
         with self._changed:

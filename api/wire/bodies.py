@@ -36,7 +36,8 @@ def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
 
     Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, and for gzip that expands more than
     `ratio_max` times. Raises UnreadableDocument for broken gzip or a broken connection. Raises
-    UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a Content-Encoding other than gzip.
+    UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a Content-Encoding other than gzip,
+    and DeadlineExceeded if the time ends during decompression or while a large body waits for room.
     """
     body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
     try:
@@ -65,7 +66,7 @@ def read_lines(
 
 
 def check_media_type(request: Request, types: tuple[str, ...]) -> None:
-    """Raise UnsupportedMediaType unless the declared type of the body is one of the types, in UTF-8."""
+    """Raise UnsupportedMediaType unless the body declares one of the types, in UTF-8 (also by default)."""
     # A missing type is refused too, because a page of another site can send such a body unchecked (CORS).
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if request.mimetype not in types or charset not in ("utf-8", "utf8"):
@@ -82,7 +83,7 @@ def body_bytes(environ: WSGIEnvironment) -> int:
 
 
 def discard_rest(request: Request, *, bytes_max: int) -> None:
-    """Read and discard the rest of a body, at most `bytes_max` bytes as sent.
+    """Read and discard the rest of a body, about `bytes_max` bytes as sent; end quietly if it breaks off.
 
     A client that sends its whole body before it reads would never see an earlier answer.
     """
@@ -95,10 +96,12 @@ def discard_rest(request: Request, *, bytes_max: int) -> None:
 
 
 def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_max: int) -> BinaryIO:
-    """Return the body as a decompressed stream, which raises UnreadableDocument if the connection breaks.
+    """Return the body as a decompressed stream.
 
-    Raises TooLarge if Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in
-    `types` or a Content-Encoding other than gzip.
+    Reading raises UnreadableDocument if the connection breaks, GZIP_ERRORS for broken gzip, TooLarge for gzip
+    that expands more than `ratio_max` times, DeadlineExceeded. This function raises TooLarge if
+    Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in `types` or a
+    Content-Encoding other than gzip.
     """
     check_media_type(request, types)
     # Refused before a byte is read. Bytes that decompression adds are counted while reading.
@@ -142,7 +145,7 @@ def _counter(request: Request) -> Callable[[int], None]:
 
 
 class LargeBodies:
-    """WSGI middleware that lets a request with a large body wait for room when it reads the body.
+    """WSGI middleware that lets a request above LARGE_BYTES wait for room when it reads the body.
 
     At its deadline it gets 503. A request that is refused by its head does not wait. Batches are exempt
     because they are read in parts.

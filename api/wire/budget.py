@@ -37,7 +37,7 @@ def is_read(method: str, path: str) -> bool:
 def preferred_seconds(prefer: str) -> int | None:
     """Return the seconds of `wait` in a Prefer header, or None if the header has no valid value.
 
-    The first of several values counts. As RFC 7240 requires, 0 and invalid values are ignored.
+    The first valid one of several values counts. As RFC 7240 requires, 0 and invalid values are ignored.
     """
     match = _WAIT.search(prefer)
     return int(match[1]) if match else None

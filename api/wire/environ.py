@@ -52,7 +52,7 @@ def peer(environ: WSGIEnvironment) -> str:
 
 @lru_cache(maxsize=4_096)
 def network(text: str) -> str:
-    """Return the address to which limits apply: an IPv4 address, or the /64 network of an IPv6 one.
+    """Return the address to which limits apply: IPv4, also if mapped to IPv6, or the /64 network of an IPv6.
 
     Text that is not an address is returned, cut to 100 characters.
     """

@@ -53,7 +53,7 @@ _notes: ContextVar[deque[Note] | None] = ContextVar("notes", default=None)
 
 @contextmanager
 def noting(notes_max: int) -> Iterator[deque[Note]]:
-    """Collect the notes of a request, at most the newest `notes_max`."""
+    """Return a context that collects, and yields, the notes added inside it: the newest `notes_max`."""
     notes: deque[Note] = deque(maxlen=notes_max)
     token = _notes.set(notes)
     try:
@@ -77,7 +77,10 @@ def refuse(errors: Iterable[LineageError]) -> None:
 def ingest_documents(
     store: LineageStore, documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
 ) -> list[RecordResult | LineageError]:
-    """Record documents as `ingest` does, and note those that are accepted."""
+    """Record documents and note the accepted ones; return one result or error each, in order (see `ingest`).
+
+    Raises StoreUnavailable, ConfigurationError and CorruptRow; any of the documents may then be stored.
+    """
     results = ingest(store, documents, take_over=take_over)
     add(
         _accepted(document, result)

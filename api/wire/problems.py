@@ -66,7 +66,7 @@ class InvalidName(BadRequest):
 
 
 def problem_body(error: LineageError) -> Json:
-    """Return an error as a problem, with the text meant for clients; only an InputError has `errors`."""
+    """Return an error as a problem, with the text meant for clients and, for an InputError, `errors`."""
     problem = _body(error.slug, error.title, error.status, error.client_text or str(error))
     if isinstance(error, InputError):
         problem["errors"] = acknowledgements.field_errors(error.errors)
@@ -119,7 +119,7 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
 
 
 def report_refused(errors: Iterable[LineageError]) -> None:
-    """Count, log and note refused documents; only note Forbidden, and ignore other errors."""
+    """Count, log and note errors of refused documents, note but not count Forbidden, and ignore others."""
     refused = [error for error in errors if isinstance(error, (*_DOCUMENT_ERRORS, Forbidden))]
     notes.refuse(refused)
     counts = Counter(error.slug for error in refused if isinstance(error, _DOCUMENT_ERRORS))
@@ -173,7 +173,7 @@ def _response(problem: Json) -> Response:
 def refuse(
     environ: WSGIEnvironment, start_response: StartResponse, error: Exception, *, retry_after_seconds: int
 ) -> Iterable[bytes]:
-    """Answer a request with an error, as `error_response` does."""
+    """Answer a WSGI request with the problem of `error_response`, completed by `responses.finish`."""
     request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
     response = error_response(error, request_id=request_id, retry_after_seconds=retry_after_seconds)
     return responses.finish(response, environ, request_id)(environ, start_response)

@@ -67,14 +67,14 @@ def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None
 
 
 def add_limits(response: Response, truncated_by: Sequence[str]) -> None:
-    """Add headers that name the limits that truncated an answer, for bodies without a member for them."""
+    """Add headers that name the limits, if any, that cut an answer whose body has no member for them."""
     if truncated_by:
         response.headers["Truncated"] = "true"
         response.headers["Truncated-By"] = ", ".join(truncated_by)
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:
-    """Add a link to the next page, the same query with other `parameters`, or without those that are None."""
+    """Add the Link to the next page: this query with `parameters`, without those that are None; return it."""
     params = {**g.get("query_params", {}), **parameters}
     query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
     # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.
@@ -95,7 +95,7 @@ def register_response_hooks(app: Flask) -> None:
 
 
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
-    """Return the security headers of every answer; for `https` they tell browsers to use only TLS."""
+    """Return the security headers of every answer, and HSTS for `https`, so that browsers use only TLS."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
 
 
@@ -114,7 +114,11 @@ def route_path(rule: str) -> str:
 
 
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
-    """Add request id, security headers, entity tag and gzip to a response; 304 if the tag matches."""
+    """Add request id, security headers, entity tag and gzip to a response, in place; return it.
+
+    A 200 to GET or HEAD has a tag, and becomes a 304 if the client sent that tag. Bodies are compressed from
+    COMPRESSED_BYTES_MIN bytes on if the client accepts it. A streamed response has neither tag nor gzip.
+    """
     response.headers.add("X-Request-ID", request_id)
     for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
         response.headers.add(name, value)
