@@ -56,7 +56,8 @@ class FlowChecker(Reader):
 
     `table` keeps the last look and the reported violations of each policy.
     A look begins `grace_ms` before the last one: a commit puts its content first, and needs up to half of
-    that until its run is visible, or relies on a content that is as old. Clocks differ, too.
+    that until its run is visible, or relies on a content that is as old. Clocks differ, too. Raises
+    StoreUnavailable and CorruptRow.
     """
 
     def __init__(

@@ -53,10 +53,10 @@ class RecordingRights:
         ]
 
     def checked(self, run: RunInput, owner: ProgramRun | None) -> RunInput | LineageError:
-        """Return a run as it may be recorded, without descriptions and types of others' sources.
+        """Return a run as it may be recorded, without descriptions and types of others' sources, or an error.
 
-        `owner` is the stored run with that id. Returns Forbidden, or RunIdConflict if the run id belongs to
-        another principal's run, without naming the owner.
+        That is Forbidden unless the principal may record in all its namespaces, else RunIdConflict, without
+        naming the owner, unless it may record in that of `owner`, the stored run with that id, or None.
         """
         if (error := self._missing_right(run)) is not None:
             return error
