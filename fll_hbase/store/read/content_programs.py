@@ -52,7 +52,8 @@ class ContentProgramReader(Reader):
     """Reads programs by what they wrote or read in one window, without failed runs.
 
     It keeps what it has read of a dataset for the next call. `truncated_by` has the limits that cut results:
-    `runs_max`, and `hidden` if readers of hidden namespaces are left out. Methods raise DeadlineExceeded.
+    `runs_max`, and `hidden` if readers of hidden namespaces are left out. Methods raise StoreUnavailable,
+    DeadlineExceeded and CorruptRow.
     """
 
     def __init__(self, components: StoreComponents, window: Window) -> None:
@@ -78,7 +79,7 @@ class ContentProgramReader(Reader):
 
     @retry_on_missing_content
     def field_readers(self, fields: Collection[DatasetField]) -> FieldReaders:
-        """Return the programs that read any of the fields; the field `*` is every field of its dataset."""
+        """Return the programs that read any of the fields, ignoring hidden datasets; `*` is every field."""
         names: dict[Dataset, set[str]] = defaultdict(set)
         for field in fields:
             if not is_hidden(field.dataset):

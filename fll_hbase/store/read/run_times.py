@@ -165,7 +165,10 @@ class _Counted(NamedTuple):
 
 
 class RunTimesReader:
-    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970."""
+    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970.
+
+    Methods raise StoreUnavailable and CorruptRow.
+    """
 
     def __init__(
         self,
@@ -188,7 +191,7 @@ class RunTimesReader:
         return RunBudget(self._runs_max, until_deadline=until_deadline)
 
     def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
-        """Return for each query the contents with matching runs. Raises DeadlineExceeded.
+        """Return for each query the contents with matching runs, by dataset name. Raises DeadlineExceeded.
 
         Runs of unsealed days are read newest first, as far as the budget allows. Many queries take as many
         calls as one.
@@ -207,13 +210,13 @@ class RunTimesReader:
     def times_of_contents(
         self, wanted: Sequence[tuple[WindowQuery, Collection[str]]], budget: RunBudget
     ) -> list[dict[str, RunTimes]]:
-        """Return for each query when the given contents ran, under its dataset's name only; see `times`."""
+        """Return for each query the given contents that ran, under its own dataset name only; see `times`."""
         return self._reads.run(
             [self._times(query, budget, checksums=checksums) for query, checksums in wanted]
         )
 
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
-        """Return when the contents ran that may have a field of the query's dataset; see `times`."""
+        """Return the result of `times` for one query, by content and field `name`, which it may lack."""
         (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed

@@ -124,7 +124,7 @@ def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> Da
 
 
 class DatasetLineageReader(Reader):
-    """Reads field lineage between datasets. Threads may share it."""
+    """Reads lineage between datasets. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def lineage(
         self,

@@ -50,7 +50,7 @@ class Sealer(Protocol):
 class WindowReader:
     """Returns the contents and runs of a window. Threads may share it.
 
-    `clock` returns milliseconds since 1970.
+    `clock` returns milliseconds since 1970. Methods raise StoreUnavailable and CorruptRow.
     """
 
     def __init__(
