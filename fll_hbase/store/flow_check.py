@@ -101,7 +101,7 @@ class FlowChecker(Reader):
         )
 
     def _from_ms(self, policy: FlowPolicy, look: flow_states.Look | None, since_ms: int | None) -> int:
-        """Return the time (ms) from which puts are new, or 0 if all are; see `check`."""
+        """Return the time (ms) from which puts are new, a grace period before the last look, or 0 for all."""
         if look is None:
             last_ms = since_ms or 0
         elif look.policy_at_ms != policy.at_ms:

@@ -358,7 +358,7 @@ class ContentCache:
         read: Callable[[Sequence[K]], Mapping[K, Row]],
         decode: Callable[[K, Row], tuple[int, T]],
     ) -> Iterator[T]:
-        """Yield a value for each item, in order, cached or decoded from cells, which `read` has for each."""
+        """Yield a value per item, in order, cached or decoded; `read` must return the cells of every item."""
         begin, count = 0, FIRST_OPERATIONS
         while chunk := items[begin : begin + count]:
             begin += len(chunk)

@@ -39,7 +39,7 @@ class WaysOfField(NamedTuple):
     base: Ways
 
     def changes(self, queries: Sequence[WindowQuery]) -> list[WaysOfWindow]:
-        """Return two items: the ways of only the window, and those of only the base; `queries` has both."""
+        """Return the ways of the window alone, then those of the base window alone, for the two `queries`."""
         window, base = queries
         gained = {digest: self.window[digest] for digest in self.window.keys() - self.base.keys()}
         lost = {digest: self.base[digest] for digest in self.base.keys() - self.window.keys()}
@@ -92,7 +92,7 @@ class _IndexedContents:
         self._size = 0
 
     def __getitem__(self, checksum: str) -> ContentDerivations:
-        """Return the derivations of a content, read unless in memory, which is cleared once it is full."""
+        """Return a content's derivations, from memory or read; if memory is full, forget all others first."""
         if checksum not in self._indexed:
             derivations = ContentDerivations(self._read(checksum).values(), indirect=self._indirect)
             # Clear everything at once, because fields usually differ between the same few contents.

@@ -68,8 +68,8 @@ class FieldSummaryReader(Reader):
     def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
         """Return, sorted, the source fields of a field (backward) or the fields derived from it.
 
-        Returns at most `pairs_max` fields, and only those read before the deadline; for none, raises
-        DeadlineExceeded.
+        Returns at most `pairs_max` fields. At the deadline it returns those read so far, or raises
+        DeadlineExceeded if there are none.
         """
         fields: set[DatasetField] = set()
         fields_max = self._settings.pairs_max

@@ -205,7 +205,10 @@ def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] 
 def _listed(
     field: CatalogueField, start_ms: int | None, schema: _Schema | None, *, newest_ms: int
 ) -> ListedField:
-    """Return a field with its last write, unless at `newest_ms`, dropped if a later `schema` lacks it."""
+    """Return a field with its last write (None if unknown), and as dropped if a later `schema` lacks it.
+
+    A last write at `newest_ms` is None, too.
+    """
     is_old = schema is not None and (start_ms is None or start_ms < schema.start_ms)
     is_dropped = schema is not None and is_old and not schema.has(field.name)
     return ListedField(field, None if start_ms == newest_ms else start_ms, is_dropped)

@@ -118,7 +118,7 @@ class HitCollector:
 def build_page(
     hits: Sequence[SearchPosition], *, limit: int, next_after: SearchPosition | None = None
 ) -> SearchPage:
-    """Return the first `limit` hits. If there are more, the next page follows these, else `next_after`."""
+    """Return the first `limit` hits; if there are more, the next page follows them, else `next_after`."""
     if len(hits) > limit:
         hits, next_after = hits[:limit], hits[limit - 1]
     return SearchPage(tuple(position.hit for position in hits), next_after)

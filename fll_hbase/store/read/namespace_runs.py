@@ -63,7 +63,7 @@ class _Page:
 
 
 class NamespaceRunReader(Reader):
-    """Lists the runs of namespaces. Threads may share it. Raises StoreUnavailable and CorruptRow."""
+    """Lists runs by program namespace. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.

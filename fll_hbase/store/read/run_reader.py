@@ -163,7 +163,7 @@ def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
 
 
 def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
-    """Return programs, which have over PROGRAM_DAYS_MAX days, with the newest of these, at most so many."""
+    """Return programs, which must have over PROGRAM_DAYS_MAX days in all, with at most as many newest."""
     days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
     # A day as old as the first one left out is left out of all programs.
     left_out = days[PROGRAM_DAYS_MAX]
@@ -315,7 +315,7 @@ class RunReader(Reader):
         directions: Sequence[Direction] = BOTH,
         daily: bool = False,
     ) -> Programs:
-        """Return the programs of the window's runs, those with only failed runs only if `window.failed`.
+        """Return the programs of the window's runs, those with only failed runs if `window.failed`.
 
         With `daily`, each program has its runs by day, up to `PROGRAM_DAYS_MAX` days of all programs
         together. Returns at most `list_limit_max` programs, ordered by newest run. Runs of unsealed days are
@@ -347,9 +347,10 @@ class RunReader(Reader):
         return Programs(tuple(listed), failed_only, limits, tuple(unknown_columns[:programs_max]))
 
     def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
-        """Return how many runs start in each of `buckets` equal parts of the window, fewer parts below 1 ms.
+        """Return how many runs start in each of `buckets` parts of the window, all equally long.
 
-        Runs of unsealed days are read newest first, up to `runs_max`, until shortly before the deadline.
+        Parts have at least 1 ms, so there may be fewer. Runs of unsealed days are read newest first, up to
+        `runs_max`, until shortly before the deadline.
         """
         counts = BucketCounts(window, buckets=buckets)
         budget = self._times.budget(until_deadline=True)
@@ -503,7 +504,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the start of the oldest matching run up to `newest_ms`, None after SEARCHES_MAX searches."""
+        """Return the start of the oldest matching run up to `newest_ms`, None without one in SEARCHES_MAX."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))

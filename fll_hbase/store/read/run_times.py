@@ -216,7 +216,7 @@ class RunTimesReader:
         )
 
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
-        """Return the result of `times` for one query, by content and field `name`, which it may lack."""
+        """Return when all contents of a query ran, as contents of a field that they may lack; see `times`."""
         (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed

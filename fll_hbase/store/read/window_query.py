@@ -243,7 +243,10 @@ class WindowReader:
     def matching_runs(
         self, query: WindowQuery, tails: Sequence[bytes], *, leaves_out_damaged: bool = False
     ) -> Iterator[CommittedRun]:
-        """Yield the matching runs among those with these reference tails, in order; see `runs`."""
+        """Yield the matching runs among those with these reference tails, in order.
+
+        Raises CorruptRow for a damaged run or content, unless `leaves_out_damaged`.
+        """
         query = self._requests.restrict(query)
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
         # The datasets of a run are in its field map; read the field maps of a page together.
