@@ -99,7 +99,7 @@ class FlowReader(Reader):
         )
 
     def forbids_none(self, policy: FlowPolicy) -> bool:
-        """Return whether a policy forbids no recorded dataset; False if there are NAMES_MAX names to compare."""
+        """Return whether a policy forbids no recorded dataset; False with NAMES_MAX names to compare."""
         namespaces = list(islice(self._catalogue.namespaces(), NAMES_MAX))
         listed = (
             dataset.dataset

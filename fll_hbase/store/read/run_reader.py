@@ -163,7 +163,7 @@ def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
 
 
 def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
-    """Return programs, which must have over PROGRAM_DAYS_MAX days in all, with at most as many newest."""
+    """Return programs, which must have over PROGRAM_DAYS_MAX days in all, with so many newest or fewer."""
     days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
     # A day as old as the first one left out is left out of all programs.
     left_out = days[PROGRAM_DAYS_MAX]
@@ -504,7 +504,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the start of the oldest matching run up to `newest_ms`, None without one in SEARCHES_MAX."""
+        """Return the oldest start of a matching run up to `newest_ms`, None if SEARCHES_MAX tries find none."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))

@@ -56,8 +56,8 @@ class RecordingRights:
         """Return a run as it may be recorded, without descriptions and types of others' sources, or an error.
 
         That is Forbidden unless the principal may record in the namespaces of its program and of all datasets
-        that it writes, else RunIdConflict, without naming the owner, if there is an `owner`, a stored run with
-        that id, whose namespace does not allow it. Without an owner, the result replaces no other's run.
+        that it writes, else RunIdConflict, without naming the owner, unless it may record in that of `owner`,
+        the stored run with that id, or None. Without an owner, the result replaces no other's run.
         """
         if (error := self._missing_right(run)) is not None:
             return error

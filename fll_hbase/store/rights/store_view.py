@@ -179,7 +179,7 @@ class CheckedRetention(RetentionRequests):
         self._principal = principal
 
     def count(self, request: RetentionRequest) -> Affected:
-        """Return how many runs, even of hidden programs, the request affects, within half of the time left."""
+        """Return how many runs, hidden ones too, the request affects, within half of the time left."""
         self._check(request)
         return self._base.count(request)
 
