@@ -504,7 +504,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the oldest start of a matching run up to `newest_ms`, None if SEARCHES_MAX tries find none."""
+        """Return the oldest matching start up to `newest_ms`, or None if SEARCHES_MAX tries find none."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))
