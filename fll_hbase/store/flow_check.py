@@ -147,7 +147,7 @@ class FlowChecker(Reader):
     def _upstream(
         self, policy: FlowPolicy, contents: Sequence[str], truncated_by: set[str]
     ) -> set[DatasetField]:
-        """Return the fields that contents read, and all fields upstream of them in any run."""
+        """Return the fields that contents read, and all fields upstream of them in any run; note limits."""
         upstream: set[DatasetField] = set()
         for begin in range(0, len(contents), CONTENTS_PER_READ):
             chunk = contents[begin : begin + CONTENTS_PER_READ]
@@ -169,7 +169,7 @@ class FlowChecker(Reader):
         reported: frozenset[str],
         truncated_by: set[str],
     ) -> list[Flow]:
-        """Return the flows from fields that are not yet reported, with their operations."""
+        """Return the flows from fields that are not yet reported, with operations; note limits of the search."""
         query = FlowQuery(policy, _EVERYTHING, causal=False)
         collected = FlowCollection()
         self._flows.find(query, origins, collected)

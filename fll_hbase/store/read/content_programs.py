@@ -114,7 +114,7 @@ class ContentProgramReader(Reader):
             self.truncated_by |= budget.limits
 
     def _programs(self, direction: Direction, by_name: TimesByName) -> Iterator[_ContentPrograms]:
-        """Yield the contents of a dataset, each with the last run of each of its programs."""
+        """Yield a dataset's contents with the last run of each visible program; forward, note hidden ones."""
         days = [
             (checksum, day)
             for listed in by_name.values()

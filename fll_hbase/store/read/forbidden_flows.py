@@ -153,7 +153,7 @@ class FlowReader(Reader):
     def _add(
         self, origin: DatasetField, reach: Reach, forbidden: Collection[Dataset], collected: FlowCollection
     ) -> None:
-        """Add the flows of one field, up to the number of connections that the settings allow."""
+        """Add the flows of one field by destination, up to `connections_max` flows in all; note a cut."""
         edges = {(edge.source, edge.destination): edge for edge in reach.edges}
         into: dict[DatasetField, list[ReachEdge]] = defaultdict(list)
         for edge in reach.edges:

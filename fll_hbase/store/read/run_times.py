@@ -210,13 +210,13 @@ class RunTimesReader:
     def times_of_contents(
         self, wanted: Sequence[tuple[WindowQuery, Collection[str]]], budget: RunBudget
     ) -> list[dict[str, RunTimes]]:
-        """Return for each query the given contents that ran, under its own dataset name only; see `times`."""
+        """Return per query the given contents that ran, under its dataset's name only, within the budget."""
         return self._reads.run(
             [self._times(query, budget, checksums=checksums) for query, checksums in wanted]
         )
 
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
-        """Return when all contents of a query ran, as contents of a field that they may lack; see `times`."""
+        """Return when all contents of a query ran, within the budget, each with a field that it may lack."""
         (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed
@@ -287,7 +287,7 @@ class RunTimesReader:
     def _read_references(
         self, query: WindowQuery, unknown: Mapping[str, Collection[int]], budget: RunBudget
     ) -> Reads[_Counted]:
-        """Return the runs of days from references that run rows confirm; see `times`."""
+        """Return the runs of days from references that run rows confirm, newest first, within the budget."""
         counted = _Counted({}, {})
         page_max = min(FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX)
         prefix = layout.reference_prefix(query.direction, query.dataset)

@@ -229,7 +229,7 @@ class WindowReader:
     def runs_of_names(
         self, query: WindowQuery, names: Sequence[Dataset], *, batch_size: int
     ) -> Iterator[CommittedRun]:
-        """Yield every matching run of a dataset once, name by name, newest first under each; see `runs`."""
+        """Yield every matching run of a dataset once, name by name, newest first under each name."""
         listed: set[RunKey] = set()
         for number, name in enumerate(names, 1):
             for run in self.runs(replace(query, dataset=name), batch_size=batch_size):

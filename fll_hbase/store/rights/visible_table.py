@@ -173,7 +173,7 @@ class VisibleTable:
         return True
 
     def public_checksum(self, checksum: str) -> str:
-        """Return the public checksum of a content (see `public_checksums`)."""
+        """Return a content's own checksum if it is fully visible or missing, else that of what is shown."""
         return self.public_checksums([checksum])[checksum]
 
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
