@@ -169,7 +169,7 @@ class FlowChecker(Reader):
         reported: frozenset[str],
         truncated_by: set[str],
     ) -> list[Flow]:
-        """Return the flows from fields that are not yet reported, with operations; note limits of the search."""
+        """Return the flows from fields that are not yet reported, with operations; note limits of finding."""
         query = FlowQuery(policy, _EVERYTHING, causal=False)
         collected = FlowCollection()
         self._flows.find(query, origins, collected)

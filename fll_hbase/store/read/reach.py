@@ -348,7 +348,7 @@ class _Spans:
         self._spans: dict[tuple[Node, int, frozenset[str]], _CountedRuns] = {}
 
     def counted(self, near: Node, edge: _Edge, bound: int) -> _CountedRuns:
-        """Return an edge's runs up to `bound` (None without) and up to `contents_max` contents, newest first."""
+        """Return an edge's runs up to `bound`, or None, and at most `contents_max` contents, newest first."""
         key = near.dataset_node, bound, frozenset(edge.checksums)
         if key not in self._spans:
             contents = self._contents[near.field.dataset]

@@ -224,7 +224,7 @@ class RetentionReporter(Reader):
         truncated_by: set[str],
         unknown: set[tuple[Dataset, Dataset]],
     ) -> dict[DatasetField, FieldPath]:
-        """Return shortest paths to origins and fields derived from them, up to `connections_max`; note a cut."""
+        """Return shortest paths to origins and fields derived from them, up to `connections_max` in all."""
         paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
         fields_max = self._settings.connections_max
         iterated = self._iter_paths(query, window, list(paths), truncated_by, unknown)
