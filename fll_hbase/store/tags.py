@@ -125,7 +125,7 @@ class TagStore:
         fields: Collection[DatasetField],
         read: Callable[[Collection[DatasetField]], Mapping[DatasetField, list[FieldTag]]],
     ) -> dict[DatasetField, list[FieldTag]]:
-        """Return the tags of fields under all names of their datasets, read in one call of `read`."""
+        """Return each field's tags, maybe none, under all names of its dataset, with one call of `read`."""
         aliases = self._catalogue.aliases({field.dataset for field in fields})
         names = {
             field: [field, *(DatasetField(name, field.name) for name in aliases.get(field.dataset, ()))]

@@ -100,7 +100,7 @@ class ContentProgramReader(Reader):
         )
 
     def _load(self, direction: Direction, datasets: Iterable[Dataset]) -> None:
-        """Read the contents of datasets that were not yet read, and their programs."""
+        """Read the contents of datasets that were not yet read, and their programs; note limits."""
         missing = sorted(dataset for dataset in datasets if (direction, dataset) not in self._read)
         for begin in range(0, len(missing), DATASETS_PER_READ):
             chunk = missing[begin : begin + DATASETS_PER_READ]

@@ -86,7 +86,7 @@ class FieldSummaryReader(Reader):
 
     @retry_on_missing_content
     def summary(self, dataset: Dataset, window: Window, lineage: DatasetLineageResult) -> DatasetSummary:
-        """Return the summary of a dataset, given its lineage of one hop."""
+        """Return a dataset's recorded fields, if any, and the datasets of its one-hop `lineage`, sorted."""
         by_direction = {
             direction: [entry for entry in lineage.entries if entry.direction is direction]
             for direction in BOTH

@@ -318,8 +318,9 @@ class RunReader(Reader):
         """Return the programs of the window's runs, those with only failed runs if `window.failed`.
 
         With `daily`, each program has its runs by day, up to `PROGRAM_DAYS_MAX` days of all programs
-        together. Returns at most `list_limit_max` programs, ordered by newest run. Runs of unsealed days are
-        read newest first, up to `runs_max`, until shortly before the deadline.
+        together. Returns at most `list_limit_max` programs, ordered by newest run, those with only failed
+        runs last. Runs of unsealed days are read newest first, up to `runs_max`, until shortly before the
+        deadline.
         """
         programs_max = self._settings.list_limit_max
         union, unknown = ProgramUnion(daily=daily), ProgramUnion()

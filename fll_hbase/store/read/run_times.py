@@ -73,7 +73,7 @@ class RunTimes:
         return self._spans[bound]
 
     def unknown_days(self, direction: Direction, bound: int) -> set[int]:
-        """Return the days on which a bound admits some runs, but not all runs are known."""
+        """Return the days that a bound cuts and whose runs are not all known, {} if it admits the window."""
         window = window_within(self._window, direction, bound)
         if window == self._window:
             # The days that the window cuts have been read.
@@ -353,7 +353,7 @@ def _only(counted: _Counted, checksums: Collection[str]) -> _Counted:
 
 
 def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:
-    """Return by content the days on which a bound admits some runs, but not all runs are known."""
+    """Return by content, if any, the sorted days that a bound cuts and whose runs are not all known."""
     return {
         checksum: sorted(days)
         for checksum, listed in times.items()
@@ -364,7 +364,7 @@ def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> 
 def _settled(
     contents: DaysByContent, query: WindowQuery
 ) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
-    """Return by content the runs of days with sufficient seals, and the remaining days."""
+    """Return by content the runs, maybe none, of days with sufficient seals, and the other days, if any."""
     runs: dict[str, list[DayRuns]] = {}
     unsettled: dict[str, list[int]] = {}
     for checksum, days in contents.items():

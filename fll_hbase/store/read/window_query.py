@@ -243,7 +243,7 @@ class WindowReader:
     def matching_runs(
         self, query: WindowQuery, tails: Sequence[bytes], *, leaves_out_damaged: bool = False
     ) -> Iterator[CommittedRun]:
-        """Yield the matching runs among those with these reference tails, in order.
+        """Yield the matching runs with these reference tails, in order, unless their start has changed.
 
         Raises CorruptRow for a damaged run or content, unless `leaves_out_damaged`.
         """
@@ -341,7 +341,7 @@ class WindowReader:
     def _newest_of_day(
         self, query: WindowQuery, day: int, checksums: Iterable[str]
     ) -> Reads[dict[str, bytes]]:
-        """Return the newest references of contents on a day, read page by page until all are found."""
+        """Return the newest reference of each content on a day, if any, read page by page until all are found."""
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
         page: Page | None = first_page(query, day)
