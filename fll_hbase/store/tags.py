@@ -141,7 +141,8 @@ class TagStore:
     ) -> Iterator[FieldTag]:
         """Yield the tags of all fields of a dataset, sorted by field and tag, after `start_after`.
 
-        Leaves out damaged rows. Without `start_after`, raises NotFound for a dataset that was never recorded.
+        Leaves out damaged rows. Without `start_after`, raises NotFound for a dataset that was never recorded
+        and never had tags.
         """
         names = self._catalogue.names(dataset)
         fields = self._tagged_fields(names, start_after[0])

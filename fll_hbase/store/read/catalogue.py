@@ -89,7 +89,7 @@ class Catalogue:
                 yield listed
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield, in key order, the recorded datasets in a range of catalogue keys, without aliases' fields."""
+        """Yield, in key order, the recorded datasets in a range of keys, without the fields of aliases."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
             # A row with only a horizon belongs to an unconfirmed source.
             if layout.EXISTS not in row:

@@ -150,7 +150,7 @@ class DerivationReader(Reader):
             self._times.complete_days(replace(query, dataset=name), by_content, days)
 
     def _build(self, ways: Sequence[_Way], page: slice, truncated_by: set[str]) -> Derivations:
-        """Return a page of the newest runs of each way, with ways ordered by newest run."""
+        """Return a page of the newest runs of each way that has runs, ordered by newest run; note a cut."""
         # Runs of a day that was read again may have been purged meanwhile.
         listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
         listed.sort(key=lambda item: reference_order(item[0][0]))

@@ -341,7 +341,7 @@ class WindowReader:
     def _newest_of_day(
         self, query: WindowQuery, day: int, checksums: Iterable[str]
     ) -> Reads[dict[str, bytes]]:
-        """Return the newest reference of each content on a day, if any, read page by page until all are found."""
+        """Return the newest reference of each content on a day, if any, read in pages until all are found."""
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
         page: Page | None = first_page(query, day)
