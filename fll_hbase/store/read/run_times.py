@@ -73,7 +73,7 @@ class RunTimes:
         return self._spans[bound]
 
     def unknown_days(self, direction: Direction, bound: int) -> set[int]:
-        """Return the days that a bound cuts and whose runs are not all known, {} if it admits the window."""
+        """Return the days that a bound cuts and whose runs are not all known; none if all is admitted."""
         window = window_within(self._window, direction, bound)
         if window == self._window:
             # The days that the window cuts have been read.
