@@ -78,7 +78,8 @@ class AccessStore:
     ) -> tuple[StoredToken, AccessToken]:
         """Store a new token; return it and its secret, which cannot be recovered later.
 
-        Raises InvalidQuery for a wrong name or pattern (see `is_name`), and unless there are 1 to GRANTS_MAX.
+        Without `lifetime_ms` it never expires. Raises InvalidQuery unless the name and all patterns have 1 to
+        NAME_BYTES_MAX bytes of printable characters, and there are 1 to GRANTS_MAX grants.
         """
         check_names(name, grants)
         if not 0 < len(grants) <= GRANTS_MAX:
@@ -115,7 +116,7 @@ class AccessStore:
         return replace(stored, revoked_ms=at_ms)
 
     def set_grants(self, subject: Subject, grants: Sequence[Grant]) -> None:
-        """Add further grants to a user or group, durably. Raises InvalidQuery."""
+        """Add grants to those of a user or group, durably. Raises InvalidQuery for what `is_name` refuses."""
         check_names(subject.name, grants)
         key, mark = access_rows.grants_row(subject), _mark(self._clock())
         self._write(*(Put(key, access_rows.grant_column(grant), mark) for grant in grants))
@@ -136,7 +137,7 @@ class AccessStore:
         return removed
 
     def grants(self, subjects: Iterable[Subject]) -> dict[Subject, tuple[Grant, ...]]:
-        """Return the grants of users and groups in one call, leaving out those without grants."""
+        """Return the sorted grants of users and groups in one call, leaving out subjects without grants."""
         keys = [access_rows.grants_row(subject) for subject in subjects]
         rows = self._table.rows(keys, columns=(layout.LIGHT,)) if keys else {}
         decoded = (decode_grants(key, row) for key, row in rows.items())
@@ -172,7 +173,7 @@ def check_names(name: str, grants: Sequence[Grant]) -> None:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a string may name a token, user or group, since logs and tables show it."""
+    """Return whether a text is printable, for logs and tables, and has 1 to NAME_BYTES_MAX bytes of UTF-8."""
     # Lone surrogates are not printable, so a printable text can be encoded.
     return text.isprintable() and 0 < len(text.encode()) <= NAME_BYTES_MAX
 

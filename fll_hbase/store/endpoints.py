@@ -93,7 +93,7 @@ class EndpointCache:
         self._keys: LRUCache[bytes, tuple[EndpointKeys, ...]] = LRUCache(CACHED_CONTENTS_MAX)
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, tuple[EndpointKeys, ...] | CorruptRow]:
-        """Return endpoints by content row, with missing and unreadable rows as in `read_endpoints`."""
+        """Return endpoints by content row, leaving out missing rows; unreadable rows have their error."""
         keys = set(keys)
         cached = {key: hit for key in keys if (hit := self._keys.get(key)) is not None}
         stored = read_endpoints(self._table, sorted(keys - cached.keys()))
@@ -121,6 +121,7 @@ class EndpointCache:
 
 
 def _datasets(row: Row, column: bytes) -> tuple[Dataset, ...]:
+    """Return the datasets in a column of a content row. Raises CorruptRow, even for a missing column."""
     try:
         pairs = json.loads(row[column].value)
         "".join(text for pair in pairs for text in pair).encode()  # raises ValueError for lone surrogates

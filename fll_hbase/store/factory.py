@@ -12,8 +12,8 @@ from fll_hbase.tables import Table, is_shared, open_table, store_exists
 def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
     """Open the store of the settings; the caller closes it.
 
-    With `create=False`, a SQLite file must already exist. Raises StoreUnavailable. Raises ConfigurationError,
-    also for a store of an earlier release.
+    With `create=False`, a SQLite file must already exist. Raises StoreUnavailable, CorruptRow, and
+    ConfigurationError, also for a store of an earlier release.
     """
     table = open_store_table(settings, create=create)
     try:
@@ -39,7 +39,7 @@ def check_grace(settings: Settings) -> None:
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
     """Open the configured table, even one of an earlier release. With `create=False` it must exist.
 
-    Raises ConfigurationError or StoreUnavailable.
+    Raises ConfigurationError, CorruptRow or StoreUnavailable.
     """
     # Opening a SQLite store creates its file, but a query with a mistyped path must fail, not return nothing.
     if not create and not store_exists(settings.store):

@@ -56,7 +56,8 @@ class FlowChecker(Reader):
 
     `table` keeps the last look and the reported violations of each policy.
     A look begins `grace_ms` before the last one: a commit puts its content first, and needs up to half of
-    that until its run is visible, or relies on a content that is as old. Clocks differ, too.
+    that until its run is visible, or relies on a content that is as old. Clocks differ, too. Raises
+    StoreUnavailable and CorruptRow.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class FlowChecker(Reader):
         )
 
     def _from_ms(self, policy: FlowPolicy, look: flow_states.Look | None, since_ms: int | None) -> int:
-        """Return the time (ms) from which puts are new, or 0 if all are; see `check`."""
+        """Return the time (ms) from which puts are new, a grace period before the last look, or 0 for all."""
         if look is None:
             last_ms = since_ms or 0
         elif look.policy_at_ms != policy.at_ms:
@@ -146,7 +147,7 @@ class FlowChecker(Reader):
     def _upstream(
         self, policy: FlowPolicy, contents: Sequence[str], truncated_by: set[str]
     ) -> set[DatasetField]:
-        """Return the fields that contents read, and all fields upstream of them in any run."""
+        """Return the fields that contents read, and all fields upstream of them in any run; note limits."""
         upstream: set[DatasetField] = set()
         for begin in range(0, len(contents), CONTENTS_PER_READ):
             chunk = contents[begin : begin + CONTENTS_PER_READ]
@@ -168,7 +169,7 @@ class FlowChecker(Reader):
         reported: frozenset[str],
         truncated_by: set[str],
     ) -> list[Flow]:
-        """Return the flows from fields that are not yet reported, with their operations."""
+        """Return the flows from fields that are not yet reported, with operations; note limits of finding."""
         query = FlowQuery(policy, _EVERYTHING, causal=False)
         collected = FlowCollection()
         self._flows.find(query, origins, collected)

@@ -55,7 +55,7 @@ _FirstReader: TypeAlias = Callable[[Sequence[WindowQuery]], Sequence[Mapping[Dat
 def answered_by(
     reader: Callable[[StoreComponents], R], query: Callable[Concatenate[R, P], T]
 ) -> Callable[Concatenate[LineageStore, P], T]:
-    """Return a store method that answers a query with a reader of its components."""
+    """Return a store method that answers a query with a new reader, again if a content is missing."""
 
     @wraps(query)
     def answer(store: LineageStore, /, *args: P.args, **options: P.kwargs) -> T:
@@ -128,12 +128,12 @@ class LineageStore:
         """Record one run or event in a commit shared with other threads; durable on return.
 
         Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, CorruptRow for a
-        damaged row of the run or of its content, and the errors of `record`.
+        damaged file or row of the run or of its content, and StoreUnavailable, after which it may be stored.
         """
         return self._group_commit.record(run)
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return for each run the id conflict that recording it would cause, else None; see `run_owner`."""
+        """Return for each run, in order, the id conflict that recording them all would cause, else None."""
         return run_owner.find_conflicts(self._table, self.components.events, runs)
 
     def may_tag(self, dataset: Dataset) -> bool:
@@ -141,7 +141,10 @@ class LineageStore:
         return True
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata recorded without a run into the catalogue, and its missing tags; durable on return."""
+        """Put metadata recorded without a run into the catalogue, and its missing tags; durable on return.
+
+        Raises TooLarge, StoreUnavailable and CorruptRow.
+        """
         datasets = list(metadata)
         puts = run_rows.last_put_per_cell(
             put for dataset in datasets for put in content_rows.metadata_puts(dataset)
@@ -184,11 +187,17 @@ class LineageStore:
     def retained_with_ms(
         self, datasets: Iterable[Dataset], window: Window, retained_from_ms: int | None
     ) -> int | None:
-        """Return the later of a given horizon and other datasets' last read ones, as `retained_from_ms`."""
+        """Return the latest of `retained_from_ms` and the horizons of datasets, as last read, in ms.
+
+        Returns None unless the window begins before it. Reads nothing.
+        """
         return self._horizons.retained_with_ms(datasets, window, retained_from_ms)
 
     def runs_retained_from_ms(self, window: Window) -> int | None:
-        """Return the latest horizon of any dataset (ms) if the window begins before it, else None."""
+        """Return the latest horizon of any readable dataset (ms) if the window begins before it, else None.
+
+        Requests for single datasets do not count, because they hide no runs from lists of all runs.
+        """
         return self._horizons.any_retained_from_ms(window, self.may_read)
 
     def may_read(self, namespace: str) -> bool:
@@ -216,7 +225,7 @@ class LineageStore:
 
     @retry_on_missing_content
     def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:
-        """Return the committed state of one run, and its content; see `run`."""
+        """Return what `run` returns, and the run's content. Raises NotFound and AmbiguousName."""
         details = self.run(run, namespace)
         return details, self._contents.content(details.committed.checksum)
 

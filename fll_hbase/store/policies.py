@@ -85,7 +85,7 @@ class PolicyStore:
     def move_former(self) -> int:
         """Put field policies of an earlier release under their current keys; return how many were moved.
 
-        Safe to repeat. Damaged policies stay. Raises StoreUnavailable.
+        Safe to repeat. Damaged policies stay.
         """
         moved = 0
         for policy in self.policies():
@@ -97,7 +97,7 @@ class PolicyStore:
         return moved
 
     def remove(self, name: str, namespace: str = "") -> None:
-        """Remove a policy by its name, durably; see `get`."""
+        """Remove, durably, the policy that `get` returns. Raises NotFound and AmbiguousName."""
         policy = self.get(name, namespace)
         rows = [key for key, item in self._rows(name).items() if item.namespace == policy.namespace]
         self._table.write([[Put(layout.policy_row(name, key), layout.POLICY, REMOVED) for key in rows]])

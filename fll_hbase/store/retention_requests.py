@@ -39,7 +39,7 @@ class RetentionRequests:
         self._runs = RunReader(components)
 
     def count(self, request: RetentionRequest) -> Affected:
-        """Return how many currently shown runs the request affects, within a share of the time left.
+        """Return how many currently shown runs the request affects, within COUNT_SHARE of the time left.
 
         For a dataset, these read or wrote it. Raises NotFound for a dataset that was never recorded.
         """
@@ -53,7 +53,7 @@ class RetentionRequests:
     def put(self, request: RetentionRequest) -> None:
         """Store a request durably; an earlier request with a later time stays in force.
 
-        A request for a dataset applies to all its names. Other processes use it within `LIFETIME_MS`.
+        A request for a dataset applies to all its names. Other processes use it within 10 s. Raises TooLarge.
         """
         dataset = request.dataset
         names: list[Dataset | None] = [dataset]

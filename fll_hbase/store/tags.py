@@ -69,11 +69,11 @@ class TagStore:
         return current, not stored
 
     def remove(self, field: DatasetField, tag: str) -> None:
-        """Remove a tag from a field, durably. Raises NotFound if the field does not have it."""
+        """Remove a tag from a field under all its names, durably. Raises NotFound if it does not have it."""
         self._table.write([[tag_rows.removal(entry.field, tag) for entry in self._stored(field, tag)]])
 
     def get(self, field: DatasetField, tag: str) -> FieldTag:
-        """Return a tag of a field. Raises NotFound if the field does not have it."""
+        """Return a tag of a field, under the given name if it is there. Raises NotFound if it has none."""
         return self._stored(field, tag)[0]
 
     def _stored(self, field: DatasetField, tag: str) -> list[FieldTag]:
@@ -85,7 +85,7 @@ class TagStore:
         )
 
     def field_tags(self, field: DatasetField) -> list[FieldTag]:
-        """Return the tags of a field, sorted. Raises NotFound as `put` does."""
+        """Return a field's tags, sorted. Raises NotFound if it was never recorded and never had a tag."""
         rows = self._rows(field)
         if not rows:
             self._require_field(field)
@@ -97,7 +97,7 @@ class TagStore:
         return {field: entry for field, entry in tags.items() if entry}
 
     def _listed_tags(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
-        """Return the result of `tags_by_field`, leaving out fields with damaged rows."""
+        """Return the sorted tags, or [], of each field that has a row of tags, leaving out damaged rows."""
         tags: dict[DatasetField, list[FieldTag]] = {}
         for field, key, row in self._tag_rows(fields):
             with damage.leaving_out():
@@ -111,7 +111,7 @@ class TagStore:
             yield keys[key], key, row
 
     def tags_of_all_names(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
-        """Return the sorted tags of each field, as put under any name of its dataset."""
+        """Return the sorted tags of each field, [] without any, as put under any name of its dataset."""
         return self._under_all_names(fields, self.tags_by_field)
 
     def listed_tags_of_all_names(
@@ -125,7 +125,7 @@ class TagStore:
         fields: Collection[DatasetField],
         read: Callable[[Collection[DatasetField]], Mapping[DatasetField, list[FieldTag]]],
     ) -> dict[DatasetField, list[FieldTag]]:
-        """Return the tags of fields under all names of their datasets, read in one call of `read`."""
+        """Return each field's tags, maybe none, under all names of its dataset, with one call of `read`."""
         aliases = self._catalogue.aliases({field.dataset for field in fields})
         names = {
             field: [field, *(DatasetField(name, field.name) for name in aliases.get(field.dataset, ()))]
@@ -141,7 +141,8 @@ class TagStore:
     ) -> Iterator[FieldTag]:
         """Yield the tags of all fields of a dataset, sorted by field and tag, after `start_after`.
 
-        Leaves out damaged rows. Without `start_after`, raises NotFound for a dataset that was never recorded.
+        Leaves out damaged rows. Without `start_after`, raises NotFound for a dataset that was never recorded
+        and never had tags.
         """
         names = self._catalogue.names(dataset)
         fields = self._tagged_fields(names, start_after[0])
@@ -310,8 +311,8 @@ def inherited_tags(
 
     Each tag is listed once, with a shortest path; a tag of the field itself is listed as its own. Indirect
     dependencies do not carry tags. At the deadline of a request, the result has what was read until then,
-    truncated. Raises DeadlineExceeded if no edge is read in time, and NotFound for a field that was never
-    recorded and has no tag.
+    truncated. Raises DeadlineExceeded if no edge is read in time, NotFound for a field that was never
+    recorded and has no tag, StoreUnavailable and CorruptRow.
     """
     direct_tags = store.tags.field_tags(field)
     query = ReachQuery(field, window, level=level, indirect=False, counts=False)
@@ -336,7 +337,7 @@ def inherited_tags(
 def _upstream_tags(
     store: LineageStore, fields: list[DatasetField], truncated_by: set[str]
 ) -> Iterator[tuple[DatasetField, FieldTag]]:
-    """Yield the tags of fields in their order, each with its field, until the deadline."""
+    """Yield the tags of fields in their order, each with its field, until the deadline, a noted limit."""
     remaining = iter(fields)
     try:
         while batch := list(islice(remaining, BATCH_FIELDS)):

@@ -70,7 +70,7 @@ class BatchedReader:
         return [cast(_Result[T], step).value for step in steps]
 
     def _read(self, requests: Sequence[_Request]) -> Sequence[object]:
-        """Return the answer to each request; all must be of one kind."""
+        """Return the answer to each request, None for `Contents` and `Alone`; all must be of one kind."""
         if isinstance(requests[0], Scan):
             return self._table.scan_many(cast(Sequence[Scan], requests))
         if isinstance(requests[0], RowKeys):
@@ -100,7 +100,11 @@ def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:
 
 
 def _next_batch(steps: Sequence[_Request | _Result[T]]) -> list[int]:
-    """Return the numbers of the queries that read next, all of one kind, or [] when all have results."""
+    """Return the numbers of the queries that read next, all of one kind, or [] when all have results.
+
+    Scans come first, then rows, contents, and a single `Alone`. Queries of rows take turns: the first of them
+    with at most BATCH_ROWS_MAX rows in all, or one.
+    """
     # Rows wait until no query scans, and contents until no query reads rows, so that one call reads for all.
     for kind in (Scan, RowKeys, Contents, Alone):
         numbers = [number for number, step in enumerate(steps) if isinstance(step, kind)]

@@ -66,7 +66,8 @@ class Catalogue:
     """Lists namespaces, datasets and fields ever recorded, even by failed and replaced runs.
 
     Names sort by code point. An argument `start_after` is excluded from the results. Methods raise
-    CorruptRow, except `datasets` and `search`, which leave out damaged datasets.
+    StoreUnavailable, TooLarge for names too long for a key, and, except `datasets` and `search`, which leave
+    out damaged datasets, CorruptRow.
     """
 
     def __init__(self, table: Table) -> None:
@@ -88,7 +89,7 @@ class Catalogue:
                 yield listed
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield, in key order, the datasets in a range of catalogue keys, without the fields of aliases."""
+        """Yield, in key order, the recorded datasets in a range of keys, without the fields of aliases."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
             # A row with only a horizon belongs to an unconfirmed source.
             if layout.EXISTS not in row:
@@ -99,7 +100,7 @@ class Catalogue:
             yield dataset, fields
 
     def fields(self, dataset: Dataset) -> list[CatalogueField] | None:
-        """Return all fields of a dataset, under all its names, or None if it was never recorded."""
+        """Return the sorted fields of a dataset under all its names, or None if it was never recorded."""
         rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
         return _fields(*rows.values()) if _exists(rows, dataset) else None
 

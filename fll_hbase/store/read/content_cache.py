@@ -102,7 +102,7 @@ class ContentCache:
     With `shared`, the entries go into that cache, under its bound. Only caches with an equal `scope` find
     them. `public_checksum` returns the checksum that answers show for a content.
 
-    Methods raise ContentMissing or CorruptRow.
+    Methods raise StoreUnavailable, ContentMissing or CorruptRow.
     """
 
     def __init__(
@@ -216,8 +216,9 @@ class ContentCache:
     ) -> Iterator[tuple[Operation, ...]]:
         """Yield for each content, in order, the operations upstream (backward) or downstream of its field.
 
-        Each content must mention its field. Contents that are not cached are read when needed: first
-        FIRST_OPERATIONS in two calls, then as many as `load` would read.
+        Each content must mention its field. If its row has no graph of the field, all its operations are
+        yielded. Contents that are not cached are read when needed: first FIRST_OPERATIONS in two calls, then
+        as many as `load` would read.
         """
         return self._iter_cached(
             contents,
@@ -268,11 +269,11 @@ class ContentCache:
         )
 
     def content(self, checksum: str) -> Content:
-        """Return a whole content; see `contents`."""
+        """Return a whole content, from the cache or in two calls."""
         return self.contents([checksum])[checksum]
 
     def contents(self, checksums: Iterable[str]) -> dict[str, Content]:
-        """Return whole contents by checksum, each once, read as in `iter_operations`."""
+        """Return whole contents by checksum, reading first all field maps, then operations, in batches."""
         distinct = list(dict.fromkeys(checksums))
         self.load(distinct)
         operations = self._iter_cached(
@@ -332,6 +333,7 @@ class ContentCache:
     def _relations_by_content(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> Iterator[DatasetLineageSet]:
+        """Yield the lineage of a dataset in each content, by checksum. Raises DeadlineExceeded."""
         # Sorted, because the order of a set of strings differs between processes, and answers must not.
         for checksum in sorted(checksums):
             # Check here, because fully cached contents never wait for the store.
@@ -356,7 +358,7 @@ class ContentCache:
         read: Callable[[Sequence[K]], Mapping[K, Row]],
         decode: Callable[[K, Row], tuple[int, T]],
     ) -> Iterator[T]:
-        """Yield a value for each item, from the cache or decoded from cells that are read in batches."""
+        """Yield a value per item, in order, cached or decoded; `read` must return the cells of every item."""
         begin, count = 0, FIRST_OPERATIONS
         while chunk := items[begin : begin + count]:
             begin += len(chunk)
@@ -475,6 +477,7 @@ def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
 
 
 def _decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    """Return the size of operations in the cache in bytes, and the sorted operations. Raises CorruptRow."""
     with in_row(layout.content_row(content.checksum)):
         operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
     return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), operations

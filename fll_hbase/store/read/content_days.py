@@ -95,7 +95,7 @@ def in_turns(ways: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def read_days(query: WindowQuery, ways: Sequence[bytes]) -> Reads[DaysByContent]:
-    """Return the days on which contents may have runs, in the periods of ways. Raises CorruptRow."""
+    """Return by content its days with possible runs, if any, in the periods of ways. Raises CorruptRow."""
     if not ways:
         return {}
     first_day, last_day = (day_of(start_ms) for start_ms in (query.window.start_ms, query.window.stop_ms - 1))
@@ -170,7 +170,10 @@ def _descending(run: SealedRun) -> int:
 
 
 def settle(days: ContentDays, day: int, window: Window) -> list[DayRuns] | None:
-    """Return the matching runs of a day in a window, or None if references must be read."""
+    """Return the matching runs of a day in a window, or None if references must be read.
+
+    Raises CorruptRow for a malformed seal.
+    """
     seal = days.sealed.get(day)
     if seal is None:
         return None if day in days.unsealed else []
@@ -181,7 +184,10 @@ def settle(days: ContentDays, day: int, window: Window) -> list[DayRuns] | None:
 
 
 def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[int]]:
-    """Return (True, []) if a sealed day has a matching run, else False and the days to read by reference."""
+    """Return (True, []) if a sealed day has a matching run, else False and the days to read by reference.
+
+    Raises CorruptRow for a malformed seal.
+    """
     unsettled = list(days.unsealed)
     for day in sorted(days.sealed, reverse=True):
         listed = list(matching(days.sealed[day].runs(day), failed=query.window.failed))
@@ -196,7 +202,7 @@ def settle_existence(days: ContentDays, query: WindowQuery) -> tuple[bool, list[
 def settle_newest(days: ContentDays, day: int, window: Window) -> bytes | None:
     """Return the reference tail of the newest matching run of a day in a window, or b"" if there is none.
 
-    Returns None if references must be read.
+    Returns None if references must be read. Raises CorruptRow for a malformed seal.
     """
     seal = days.sealed.get(day)
     if seal is None:

@@ -52,7 +52,8 @@ class ContentProgramReader(Reader):
     """Reads programs by what they wrote or read in one window, without failed runs.
 
     It keeps what it has read of a dataset for the next call. `truncated_by` has the limits that cut results:
-    `runs_max`, and `hidden` if readers of hidden namespaces are left out. Methods raise DeadlineExceeded.
+    `runs_max`, and `hidden` if readers of hidden namespaces are left out. Methods raise StoreUnavailable,
+    DeadlineExceeded and CorruptRow.
     """
 
     def __init__(self, components: StoreComponents, window: Window) -> None:
@@ -78,7 +79,7 @@ class ContentProgramReader(Reader):
 
     @retry_on_missing_content
     def field_readers(self, fields: Collection[DatasetField]) -> FieldReaders:
-        """Return the programs that read any of the fields; the field `*` is every field of its dataset."""
+        """Return the programs that read any of the fields, ignoring hidden datasets; `*` is every field."""
         names: dict[Dataset, set[str]] = defaultdict(set)
         for field in fields:
             if not is_hidden(field.dataset):
@@ -99,7 +100,7 @@ class ContentProgramReader(Reader):
         )
 
     def _load(self, direction: Direction, datasets: Iterable[Dataset]) -> None:
-        """Read the contents of datasets that were not yet read, and their programs."""
+        """Read the contents of datasets that were not yet read, and their programs; note limits."""
         missing = sorted(dataset for dataset in datasets if (direction, dataset) not in self._read)
         for begin in range(0, len(missing), DATASETS_PER_READ):
             chunk = missing[begin : begin + DATASETS_PER_READ]
@@ -113,7 +114,7 @@ class ContentProgramReader(Reader):
             self.truncated_by |= budget.limits
 
     def _programs(self, direction: Direction, by_name: TimesByName) -> Iterator[_ContentPrograms]:
-        """Yield the contents of a dataset, each with the last run of each of its programs."""
+        """Yield a dataset's contents with the last run of each visible program; forward, note hidden ones."""
         days = [
             (checksum, day)
             for listed in by_name.values()

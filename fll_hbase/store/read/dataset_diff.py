@@ -39,7 +39,7 @@ class WaysOfField(NamedTuple):
     base: Ways
 
     def changes(self, queries: Sequence[WindowQuery]) -> list[WaysOfWindow]:
-        """Return the ways found only in the window, then the ways found only in the base window."""
+        """Return the ways of the window alone, then those of the base window alone, for the two `queries`."""
         window, base = queries
         gained = {digest: self.window[digest] for digest in self.window.keys() - self.base.keys()}
         lost = {digest: self.base[digest] for digest in self.base.keys() - self.window.keys()}
@@ -62,7 +62,10 @@ class _WindowUnion:
         self._sources: set[DatasetField] = set()
 
     def add(self, parts: DerivationParts, *, connections_max: int) -> None:
-        """Add the parts of the first content, and of others up to `connections_max` edges; note a cut."""
+        """Add all parts of a content, or none if the union would exceed `connections_max` edges; note that.
+
+        The first content with edges is always added. The caller updates `ways`.
+        """
         # Add the whole first content, however large: its own graph is also bounded.
         size = len(self._edges) + len(parts.edges - self._edges)
         if self._edges and size > connections_max:
@@ -89,6 +92,7 @@ class _IndexedContents:
         self._size = 0
 
     def __getitem__(self, checksum: str) -> ContentDerivations:
+        """Return a content's derivations, from memory or read; if memory is full, forget all others first."""
         if checksum not in self._indexed:
             derivations = ContentDerivations(self._read(checksum).values(), indirect=self._indirect)
             # Clear everything at once, because fields usually differ between the same few contents.
@@ -109,7 +113,7 @@ class _IndexedContents:
 
 
 class FieldDiffReader(FieldGraphReader):
-    """Compares the derivations of a field in two windows. Threads may share it."""
+    """Compares a field's derivations. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
@@ -227,7 +231,7 @@ def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
 
 
 class DatasetDiffReader(Reader):
-    """Compares the derivations of all fields of a dataset in two windows. Threads may share it."""
+    """Compares a dataset's derivations. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
@@ -334,7 +338,7 @@ class DatasetDiffReader(Reader):
             yield ChangedField(field.field, replace(diff, gained_derivations=gained, lost_derivations=lost))
 
     def _bounded(self, fields: Iterable[ChangedField], limits: set[str]) -> Iterator[ChangedField]:
-        """Yield fields until they have more than `connections_max` edges and derivations."""
+        """Yield fields until these have more than `connections_max` edges and derivations; note a cut."""
         size = 0
         for field in fields:
             if size > self._settings.connections_max:

@@ -42,7 +42,7 @@ class _Way(NamedTuple):
 
 
 class DerivationRunsReader(Reader):
-    """Reads the runs of derivations. Threads may share it."""
+    """Reads the runs of derivations. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def read(
         self, listed: Sequence[WaysOfWindow], *, indirect: bool, truncated_by: set[str]

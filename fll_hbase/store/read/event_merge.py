@@ -51,9 +51,9 @@ class _MergedLineage(NamedTuple):
 class EventMerger:
     """Reads and merges events. Threads may share it.
 
-    Methods raise CorruptRow if an event body is missing or unreadable. `events` always belong to one run,
-    sorted by `run_events.sort_events`. Cached values do not depend on who queries, so a view of a store uses
-    the caches of that store's `shared` merger.
+    Methods raise StoreUnavailable, and CorruptRow if a run row is damaged, or an event body missing or
+    unreadable. `events` always belong to one run, sorted by `run_events.sort_events`. Cached values do not
+    depend on who queries, so a view of a store uses the caches of that store's `shared` merger.
     """
 
     def __init__(self, table: Table, *, shared: EventMerger | None = None) -> None:
@@ -69,7 +69,7 @@ class EventMerger:
         self._lock: threading.Lock = threading.Lock() if shared is None else shared._lock
 
     def cache_bodies(self, bodies: Mapping[str, bytes]) -> None:
-        """Cache event bodies by digest."""
+        """Cache event bodies by digest, except those larger than the whole cache."""
         with self._lock:
             for digest, body in bodies.items():
                 # LRUCache raises ValueError for an item larger than the whole cache.
@@ -212,6 +212,7 @@ class EventMerger:
         return run_events.decode_run_facts(body)
 
     def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """Return `bodies` with those of all events, reading any others. Raises CorruptRow."""
         missing = set(_digests(events)) - bodies.keys()
         return {**self.bodies(sorted(missing)), **bodies} if missing else bodies
 

@@ -87,7 +87,7 @@ class _Way:
 
 
 class DerivationReader(Reader):
-    """Reads the derivations of fields. Threads may share it."""
+    """Reads the derivations of fields. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def field_derivations(
         self,
@@ -102,7 +102,8 @@ class DerivationReader(Reader):
         A derivation is the set of operations that lead into the field. Each derivation lists the ids of its
         newest runs: `limit` after the first `skip`, and none after the first `runs_max`. Runs of unsealed
         days are read newest first, up to `runs_max`, until shortly before the deadline. The result is empty
-        for a known field that no run wrote. Raises NotFound for a field that was never recorded.
+        for a known field that no run wrote. Raises NotFound for a field that was never recorded, and
+        DeadlineExceeded if no content was read in time.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(Direction.BACKWARD, field.dataset, window)
@@ -149,7 +150,7 @@ class DerivationReader(Reader):
             self._times.complete_days(replace(query, dataset=name), by_content, days)
 
     def _build(self, ways: Sequence[_Way], page: slice, truncated_by: set[str]) -> Derivations:
-        """Return a page of the newest runs of each way, with ways ordered by newest run."""
+        """Return a page of the newest runs of each way that has runs, ordered by newest run; note a cut."""
         # Runs of a day that was read again may have been purged meanwhile.
         listed = [(newest, way) for way in ways if (newest := way.newest(page.stop + 1))]
         listed.sort(key=lambda item: reference_order(item[0][0]))

@@ -64,7 +64,7 @@ class _CachedSteps(NamedTuple):
 
 
 class FieldGraph:
-    """Returns the edges of contents. Threads may share it."""
+    """Returns the edges of contents. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def __init__(self, contents: ContentCache | UnmaskedContents) -> None:
         self._contents = contents
@@ -92,7 +92,8 @@ class FieldGraph:
     ) -> Iterable[tuple[Node, Steps]]:
         """Return the edges of a content into (backward) or out of fields of a dataset, or all if None.
 
-        A field with many edges may occur several times. Raises DeadlineExceeded.
+        A field without edges is left out. From EDGES_MAX edges on, each of them comes alone, so that a field
+        may occur several times. Raises DeadlineExceeded.
         """
         deadline.check()
         key = "steps", checksum, direction, dataset

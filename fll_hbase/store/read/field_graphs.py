@@ -29,7 +29,7 @@ _BUILDERS: Mapping[tuple[Direction, bool], Callable[..., OperationGraph]] = {
 
 
 class FieldGraphReader(Reader):
-    """Reads and merges the operation graphs of a field. Threads may share it."""
+    """Merges operation graphs of a field. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def field_lineage(
         self,
@@ -42,10 +42,10 @@ class FieldGraphReader(Reader):
     ) -> FieldLineageResult:
         """Return the operations that produce the field (backward) or use it (forward), one hop.
 
-        `simple` reduces the graph to sources, targets and the operations between each pair; the other
-        arguments are the same as for the lineage of datasets. Contents are merged newest first, until a limit
-        or the deadline. Raises NotFound for a field that was never recorded, and DeadlineExceeded if the
-        deadline passes before the first content.
+        `simple` reduces the graph to sources, targets and the operations between each pair. Without
+        `indirect`, inputs that only select or arrange rows are left out. Contents are merged newest first,
+        until a limit or the deadline. Raises NotFound for a field that was never recorded, and
+        DeadlineExceeded if the deadline passes before the first content.
         """
         query = WindowQuery(direction, field.dataset, window)
         contents, failed_alone = self._newest_first(query, field.name)
@@ -67,9 +67,9 @@ class FieldGraphReader(Reader):
         return FieldLineageResult(merged, tuple(checksums), tuple(sorted(truncated_by)))
 
     def _newest_first(self, query: WindowQuery, name: str) -> tuple[list[FieldOfContent], set[str]]:
-        """Return the contents that touch a field, under each name of its dataset that they use.
+        """Return the contents that touch a field, newest run first, under each dataset name that they use.
 
-        If failed runs count, also return the checksums of contents that only failed runs have.
+        If failed runs count, also return the checksums of contents that only failed runs have, else none.
         """
         # If failed runs count, the same calls also read the contents of complete runs.
         queries = [query, query.without_failed()] if query.window.failed else [query]

@@ -123,7 +123,7 @@ class StretchUnion:
 
 
 class FieldHistoryReader(Reader):
-    """Reads the history of fields. Threads may share it."""
+    """Reads the history of fields. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def history(self, field: DatasetField, window: Window, *, indirect: bool = True) -> FieldHistory:
         """Return the stretches of the window's runs that wrote the field, the newest first.

@@ -46,7 +46,10 @@ def next_fields(
 def path_between(
     field: DatasetField, following: Mapping[DatasetField, DatasetField], direction: Direction
 ) -> FieldPath:
-    """Return the path between a field and the origin of `next_fields`, in the direction of the data."""
+    """Return the path between a field and the origin of `next_fields`, in the direction of the data.
+
+    A field that is not in `following` is a path of its own.
+    """
     path = [field]
     while path[-1] in following:
         path.append(following[path[-1]])

@@ -39,15 +39,18 @@ class FieldPrograms:
 
 
 class FieldProgramReader(Reader):
-    """Reads the operations that lead into a field (backward) or that it leads to. Threads may share it."""
+    """Reads the operations that lead into a field (backward) or that it leads to. Threads may share it.
+
+    Methods raise StoreUnavailable and CorruptRow.
+    """
 
     @retry_on_missing_content
     def read(self, field: DatasetField, window: Window, direction: Direction) -> FieldPrograms:
-        """Return the operations of a field, excluding failed runs.
+        """Return the operations of a field in a window, without failed runs unless `window.failed`.
 
         Runs of unsealed days are read newest first, up to `runs_max`, until shortly before the deadline. The
         result is empty for a known field that no run of the window touched. Raises NotFound for a field that
-        was never recorded.
+        was never recorded, and DeadlineExceeded if no content was read in time.
         """
         budget = self._times.budget(until_deadline=True)
         query = WindowQuery(direction, field.dataset, window)

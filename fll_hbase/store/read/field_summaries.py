@@ -52,7 +52,8 @@ class DatasetSummary:
 class FieldSummaryReader(Reader):
     """Reads summaries of windows, without failed runs. Threads may share it.
 
-    Methods except `summary` raise NotFound for an empty answer if the name was never recorded.
+    Methods except `summary` raise NotFound for an empty answer if the name was never recorded. All methods
+    raise StoreUnavailable, DeadlineExceeded and CorruptRow.
     """
 
     @retry_on_missing_content
@@ -67,7 +68,8 @@ class FieldSummaryReader(Reader):
     def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
         """Return, sorted, the source fields of a field (backward) or the fields derived from it.
 
-        Returns at most `pairs_max` fields, and only those read before the deadline.
+        Returns at most `pairs_max` fields. At the deadline it returns those read so far, or raises
+        DeadlineExceeded if there are none.
         """
         fields: set[DatasetField] = set()
         fields_max = self._settings.pairs_max
@@ -84,7 +86,7 @@ class FieldSummaryReader(Reader):
 
     @retry_on_missing_content
     def summary(self, dataset: Dataset, window: Window, lineage: DatasetLineageResult) -> DatasetSummary:
-        """Return the summary of a dataset, given its lineage of one hop."""
+        """Return a dataset's recorded fields, if any, and the datasets of its one-hop `lineage`, sorted."""
         by_direction = {
             direction: [entry for entry in lineage.entries if entry.direction is direction]
             for direction in BOTH
@@ -148,6 +150,7 @@ def _other(entry: LineageEntry) -> Dataset | None:
 def _related_datasets(
     entries: Sequence[LineageEntry], counts: dict[Dataset, int]
 ) -> tuple[RelatedDataset, ...]:
+    """Return the datasets at the other ends of entries, sorted, with their counts and field pairs."""
     related = {other: entry.relation for entry in entries if (other := _other(entry)) is not None}
     return tuple(
         RelatedDataset(other, counts[other], _pairs(relation.direct | relation.indirect))

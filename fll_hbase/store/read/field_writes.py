@@ -73,12 +73,12 @@ class FieldWriteReader(Reader):
     """Reads when fields were written, excluding failed runs. Threads may share it.
 
     The work grows with the number of newest runs. For fields that these did not write, it also grows with the
-    number of distinct contents since.
+    number of distinct contents since. Methods raise StoreUnavailable, DeadlineExceeded and CorruptRow.
     """
 
     @retry_on_missing_content
     def fields(self, dataset: Dataset) -> list[ListedField]:
-        """Return all fields of a dataset, under all its names. Raises NotFound."""
+        """Return all fields of a dataset, sorted, with last writes under all its names. Raises NotFound."""
         fields = self._catalogue.fields(dataset)
         if fields is None:
             raise NotFound(
@@ -89,7 +89,7 @@ class FieldWriteReader(Reader):
 
     @retry_on_missing_content
     def field(self, field: DatasetField) -> ListedField:
-        """Return one field of a dataset, under all its names. Raises NotFound."""
+        """Return one field of a dataset, with its last write under all its names. Raises NotFound."""
         fields = [entry for entry in self._catalogue.fields(field.dataset) or () if entry.name == field.name]
         if not fields:
             self._catalogue.require_field(field)
@@ -107,7 +107,7 @@ class FieldWriteReader(Reader):
         return [_listed(field, starts.get(field.name), schema, newest_ms=newest_ms) for field in fields]
 
     def _newest(self, names: Sequence[Dataset]) -> _Writes:
-        """Return the newest runs that wrote a dataset."""
+        """Return the NEWEST_RUNS newest runs that wrote a dataset, newest first, once for each name used."""
         always = Window(0, START_LIMIT_MS)
         runs_by_name: list[Iterator[tuple[CommittedRun, Dataset]]] = [
             zip(
@@ -120,7 +120,7 @@ class FieldWriteReader(Reader):
         return list(islice(merged, NEWEST_RUNS))
 
     def _starts(self, dataset: Dataset, newest: _Writes, wanted: Collection[str]) -> dict[str, int]:
-        """Return the start of each field's last write, searching older runs for `wanted` up to a bound."""
+        """Return the start of each field's last write, reading up to CONTENTS_MAX contents for `wanted`."""
         starts: dict[str, int] = {}
         self._contents.load(run.checksum for run, _ in newest)
         for run, name in newest:
@@ -205,7 +205,10 @@ def _reported_fields(lineage: EventLineage, dataset: Dataset) -> frozenset[str] 
 def _listed(
     field: CatalogueField, start_ms: int | None, schema: _Schema | None, *, newest_ms: int
 ) -> ListedField:
-    """Return a field with its last write (None if unknown), and as dropped if a later `schema` lacks it."""
+    """Return a field with its last write (None if unknown), and as dropped if a later `schema` lacks it.
+
+    A last write at `newest_ms` is None, too.
+    """
     is_old = schema is not None and (start_ms is None or start_ms < schema.start_ms)
     is_dropped = schema is not None and is_old and not schema.has(field.name)
     return ListedField(field, None if start_ms == newest_ms else start_ms, is_dropped)

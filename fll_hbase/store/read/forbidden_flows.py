@@ -62,7 +62,7 @@ class FlowCollection:
 
 
 class FlowReader(Reader):
-    """Finds flows that violate policies. Threads may share it."""
+    """Finds flows that violate policies. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
@@ -75,7 +75,8 @@ class FlowReader(Reader):
     def flow_report(self, query: FlowQuery) -> FlowReport:
         """Return each forbidden field that a field with the policy's tag reaches, with the programs.
 
-        `truncated_by` names the limits, and the deadline, that cut the report. Raises DeadlineExceeded.
+        `truncated_by` names the limits, and the deadline, that cut the report. Raises DeadlineExceeded if it
+        passes before a field is followed and all horizons are read.
         """
         collected = FlowCollection()
         origins = self.tagged(query.policy, collected.truncated_by)
@@ -98,7 +99,7 @@ class FlowReader(Reader):
         )
 
     def forbids_none(self, policy: FlowPolicy) -> bool:
-        """Return whether a policy forbids no recorded dataset; False from NAMES_MAX candidates on."""
+        """Return whether a policy forbids no recorded dataset; False with NAMES_MAX names to compare."""
         namespaces = list(islice(self._catalogue.namespaces(), NAMES_MAX))
         listed = (
             dataset.dataset
@@ -152,7 +153,7 @@ class FlowReader(Reader):
     def _add(
         self, origin: DatasetField, reach: Reach, forbidden: Collection[Dataset], collected: FlowCollection
     ) -> None:
-        """Add the flows of one field, up to the number of connections that the settings allow."""
+        """Add the flows of one field by destination, up to `connections_max` flows in all; note a cut."""
         edges = {(edge.source, edge.destination): edge for edge in reach.edges}
         into: dict[DatasetField, list[ReachEdge]] = defaultdict(list)
         for edge in reach.edges:

@@ -20,7 +20,7 @@ Ends: TypeAlias = tuple[DatasetField, DatasetField]
 
 
 class HopReader(Reader):
-    """Reads the operations of hops. Threads may share it."""
+    """Reads the operations of hops. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def hops(self, edges: Sequence[ReachEdge], truncated_by: set[str]) -> dict[Ends, list[Hop]]:
         """Return, by the ends of each edge, the hops in its contents, the newest first.

@@ -35,7 +35,10 @@ class _Marks(NamedTuple):
 
 
 class HorizonReader(Reader):
-    """Reads the horizons of datasets. Threads may share it; `clock` returns milliseconds since 1970."""
+    """Reads the horizons of datasets. Threads may share it; `clock` returns milliseconds since 1970.
+
+    Methods raise StoreUnavailable and CorruptRow.
+    """
 
     def __init__(self, components: StoreComponents, *, clock: Callable[[], int]) -> None:
         super().__init__(components)
@@ -57,15 +60,18 @@ class HorizonReader(Reader):
     ) -> int | None:
         """Return the latest of a horizon from `retained_from_ms` and the horizons of more datasets.
 
-        Returns None if the window begins later. Reads nothing, and therefore knows only purges of this
-        release.
+        Returns None if the window is empty or does not begin before it. Reads nothing, and therefore knows
+        only purges of this release.
         """
         horizons = self._requests.last_read()
         latest_ms = max(map(horizons.deleted_before_ms, {*datasets}), default=0)
         return _if_later(max(latest_ms, retained_from_ms or 0), window)
 
     def any_retained_from_ms(self, window: Window, may_read: Callable[[str], bool]) -> int | None:
-        """Return the latest horizon of any readable dataset, as `retained_from_ms`, for lists of runs."""
+        """Return the latest horizon (ms) of lists of runs if a window begins before it, else None.
+
+        It is that of all readable datasets, except that requests for single datasets do not count.
+        """
         return _if_later(self._requests.current().latest_ms(may_read), window)
 
     def load(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:

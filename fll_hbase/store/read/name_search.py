@@ -93,7 +93,7 @@ class HitCollector:
         return self._start.hit == BEFORE_ALL or self._start.rank == MatchRank.INSIDE
 
     def add(self, dataset: Dataset, fields: Sequence[str]) -> None:
-        """Add the hits of a dataset and of its fields, which must be sorted by name."""
+        """Add the hits among a dataset and its fields, which must be sorted; move `searched` past them."""
         candidates = [SearchHit(dataset), *(SearchHit(dataset, field) for field in fields)]
         for candidate in candidates:
             rank = self._rank(candidate)
@@ -118,7 +118,7 @@ class HitCollector:
 def build_page(
     hits: Sequence[SearchPosition], *, limit: int, next_after: SearchPosition | None = None
 ) -> SearchPage:
-    """Return at most `limit` hits. If there are more, the next page begins after the last hit returned."""
+    """Return the first `limit` hits; if there are more, the next page follows them, else `next_after`."""
     if len(hits) > limit:
         hits, next_after = hits[:limit], hits[limit - 1]
     return SearchPage(tuple(position.hit for position in hits), next_after)

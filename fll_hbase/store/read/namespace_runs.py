@@ -63,7 +63,7 @@ class _Page:
 
 
 class NamespaceRunReader(Reader):
-    """Lists runs by the namespace of their programs. Threads may share it."""
+    """Lists runs by program namespace. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.
@@ -191,7 +191,7 @@ def _hints(rows: Iterator[tuple[bytes, Row]]) -> Iterator[_Hint]:
 
 
 def _matches(query: RunsQuery, start_ms: int, row: Row) -> bool:
-    """Return whether a run's commit record has the start, and the state of the query."""
+    """Return whether a run has a commit record with the start, and with the query's state, if it has one."""
     value = run_rows.commit_value(row)
     if value is None:
         return False

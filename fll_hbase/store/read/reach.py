@@ -348,7 +348,7 @@ class _Spans:
         self._spans: dict[tuple[Node, int, frozenset[str]], _CountedRuns] = {}
 
     def counted(self, near: Node, edge: _Edge, bound: int) -> _CountedRuns:
-        """Return the runs of an edge within the bound of its near end's expansion, and their contents."""
+        """Return an edge's runs up to `bound`, or None, and at most `contents_max` contents, newest first."""
         key = near.dataset_node, bound, frozenset(edge.checksums)
         if key not in self._spans:
             contents = self._contents[near.field.dataset]
@@ -418,7 +418,7 @@ def _field_names(field: DatasetField) -> tuple[str, str, str]:
 
 
 class ReachReader:
-    """Answers queries of field reach. Threads may share it."""
+    """Answers queries of field reach. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def __init__(self, components: StoreComponents) -> None:
         self._components = components
@@ -427,7 +427,7 @@ class ReachReader:
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields that lead to a field, or that it leads to, over many hops.
 
-        Raises NotFound for a field that was never recorded, and the errors of `fields_within`.
+        Raises NotFound for a field that was never recorded, and DeadlineExceeded if no edge is read in time.
         """
         result = self.fields_within(query)
         if not result.edges:
@@ -479,6 +479,7 @@ class ReachReader:
             walk.truncated_by.add(f"level_max={level_max}")
 
     def _walk_level(self, walk: ReachWalk, walked: _Walked) -> None:
+        """Expand what the last level reached, DATASETS_PER_READ datasets per read, until the walk is full."""
         expansions = walk.next_expansions()
         for begin in range(0, len(expansions), DATASETS_PER_READ):
             if not walk.is_full:

@@ -121,7 +121,7 @@ class RequestedHorizons:
             self._read = self._read[0], 0
 
     def restrict(self, query: WindowQuery) -> WindowQuery:
-        """Return the query restricted to the part of its window that requests leave."""
+        """Return the query for what requests leave of its window. Raises CorruptRow and StoreUnavailable."""
         window = restrict_window(query.window, self.current().horizon_ms(query.dataset))
         return query if window is query.window else replace(query, window=window)
 

@@ -52,7 +52,7 @@ class WriterQuery:
 
 
 class WriterReader(Reader):
-    """Reads the writers of fields. Threads may share it."""
+    """Reads the writers of fields. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def written(self, query: WriterQuery) -> Iterator[tuple[ProgramRun, frozenset[DatasetField]]]:
         """Yield each run that wrote any of the fields, by dataset and name, newest first.
@@ -136,7 +136,7 @@ def _is_member(source: DatasetField, fields: Collection[DatasetField]) -> bool:
 
 
 class RetentionReporter(Reader):
-    """Creates retention reports. Threads may share it."""
+    """Creates retention reports. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def __init__(self, components: StoreComponents) -> None:
         super().__init__(components)
@@ -148,7 +148,8 @@ class RetentionReporter(Reader):
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return the policy's fields, and fields derived from them, that runs of the window wrote.
 
-        `truncated_by` names the limits, and the deadline, that cut the report. Raises DeadlineExceeded.
+        `truncated_by` names the limits, and the deadline, that cut the report. Raises DeadlineExceeded if no
+        run was read in time.
         """
         truncated_by: set[str] = set()
         unknown: set[tuple[Dataset, Dataset]] = set()
@@ -193,7 +194,7 @@ class RetentionReporter(Reader):
         written_fields: Mapping[DatasetField, WrittenField],
         truncated_by: set[str],
     ) -> list[ExpiredField]:
-        """Return fields in order, up to the total number of programs that the settings allow."""
+        """Return fields in order, at least one, up to `connections_max` programs in all; note a cut."""
         lines_max = self._settings.connections_max
         expired: list[ExpiredField] = []
         count = 0
@@ -223,7 +224,7 @@ class RetentionReporter(Reader):
         truncated_by: set[str],
         unknown: set[tuple[Dataset, Dataset]],
     ) -> dict[DatasetField, FieldPath]:
-        """Return each field derived from an origin in a window, with a shortest path, and the origins."""
+        """Return shortest paths to origins and fields derived from them, up to `connections_max` in all."""
         paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
         fields_max = self._settings.connections_max
         iterated = self._iter_paths(query, window, list(paths), truncated_by, unknown)

@@ -116,7 +116,7 @@ class ProgramUnion:
         self._days: dict[_ProgramKey, dict[int, _Day]] | None = defaultdict(dict) if daily else None
 
     def add(self, newest: ProgramRun, directions: frozenset[Direction], runs: DayRuns) -> None:
-        """Add runs of one program; `newest` is the newest of them."""
+        """Add runs of one program, all of one day if `daily`; `newest` is the newest of them."""
         key = newest.namespace, newest.application, newest.program, newest.type
         usages = self._failed if runs.failed else self._complete
         usage = _Usage(newest, directions, runs.total, runs.runs[-1].start_ms)
@@ -163,7 +163,7 @@ def program_order(usage: ProgramUsage) -> tuple[bool, int, str]:
 
 
 def _with_newest_days(programs: Sequence[ProgramUsage]) -> list[ProgramUsage]:
-    """Return programs that have too many days with only the newest, at most PROGRAM_DAYS_MAX in all."""
+    """Return programs, which must have over PROGRAM_DAYS_MAX days in all, with so many newest or fewer."""
     days = sorted((day.day for usage in programs for day in usage.days), reverse=True)
     # A day as old as the first one left out is left out of all programs.
     left_out = days[PROGRAM_DAYS_MAX]
@@ -253,9 +253,13 @@ class RunReader(Reader):
     """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
 
     With a `field`, only runs that wrote or read it count; "" means the dataset. `runs` counts, and `programs`
-    lists separately, runs that used the dataset without reporting whether they used the field. Failed runs
-    count, too.
-    Methods raise NotFound for an empty answer if the name was never recorded.
+    lists separately, runs that used the dataset without reporting whether they used the field.
+
+    Failed runs count whatever `window.failed` is. Unless it is true, `programs` leaves programs with only
+    failed runs out of `Programs.programs`, but counts them as `failed_only`.
+
+    Methods raise NotFound for an empty answer if the name was never recorded, StoreUnavailable,
+    DeadlineExceeded and CorruptRow.
     """
 
     def runs(
@@ -311,11 +315,12 @@ class RunReader(Reader):
         directions: Sequence[Direction] = BOTH,
         daily: bool = False,
     ) -> Programs:
-        """Return the programs of the window's runs; those with only failed runs count as failed runs do.
+        """Return the programs of the window's runs, those with only failed runs if `window.failed`.
 
         With `daily`, each program has its runs by day, up to `PROGRAM_DAYS_MAX` days of all programs
-        together. Returns at most `list_limit_max` programs, ordered by newest run. Runs of unsealed days are
-        read newest first, up to `runs_max`, until shortly before the deadline.
+        together. Returns at most `list_limit_max` programs, ordered by newest run, those with only failed
+        runs last. Runs of unsealed days are read newest first, up to `runs_max`, until shortly before the
+        deadline.
         """
         programs_max = self._settings.list_limit_max
         union, unknown = ProgramUnion(daily=daily), ProgramUnion()
@@ -345,7 +350,8 @@ class RunReader(Reader):
     def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
         """Return how many runs start in each of `buckets` parts of the window, all equally long.
 
-        Runs of unsealed days are read as for `programs`.
+        Parts have at least 1 ms, so there may be fewer. Runs of unsealed days are read newest first, up to
+        `runs_max`, until shortly before the deadline.
         """
         counts = BucketCounts(window, buckets=buckets)
         budget = self._times.budget(until_deadline=True)
@@ -468,7 +474,10 @@ class RunReader(Reader):
 
 
 class RunBoundsReader(Reader):
-    """Finds the first and the last run of a dataset, failed ones included. Threads may share it."""
+    """Finds the first and the last run of a dataset, failed ones included. Threads may share it.
+
+    Methods raise StoreUnavailable and CorruptRow.
+    """
 
     def bounds(self, names: Sequence[Dataset]) -> RunBounds:
         """Return the starts of the first and the last run of a dataset, given with its aliases.
@@ -496,7 +505,7 @@ class RunBoundsReader(Reader):
         return RunBounds(first_ms, last_ms, tuple(sorted(truncated_by)))
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
-        """Return the start of the oldest matching run up to `newest_ms`, or None; see SEARCHES_MAX."""
+        """Return the oldest matching start up to `newest_ms`, or None if SEARCHES_MAX tries find none."""
         oldest_ms = query.window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))

@@ -73,7 +73,7 @@ class RunTimes:
         return self._spans[bound]
 
     def unknown_days(self, direction: Direction, bound: int) -> set[int]:
-        """Return the days on which a bound admits some runs, but not all runs are known."""
+        """Return the days that a bound cuts and whose runs are not all known; none if all is admitted."""
         window = window_within(self._window, direction, bound)
         if window == self._window:
             # The days that the window cuts have been read.
@@ -165,7 +165,10 @@ class _Counted(NamedTuple):
 
 
 class RunTimesReader:
-    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970."""
+    """Reads when contents ran. Threads may share it; `clock` returns milliseconds since 1970.
+
+    Methods raise StoreUnavailable and CorruptRow.
+    """
 
     def __init__(
         self,
@@ -188,7 +191,7 @@ class RunTimesReader:
         return RunBudget(self._runs_max, until_deadline=until_deadline)
 
     def times(self, queries: Sequence[WindowQuery], budget: RunBudget) -> list[TimesByName]:
-        """Return for each query the contents with matching runs. Raises DeadlineExceeded.
+        """Return for each query the contents with matching runs, by dataset name. Raises DeadlineExceeded.
 
         Runs of unsealed days are read newest first, as far as the budget allows. Many queries take as many
         calls as one.
@@ -207,13 +210,13 @@ class RunTimesReader:
     def times_of_contents(
         self, wanted: Sequence[tuple[WindowQuery, Collection[str]]], budget: RunBudget
     ) -> list[dict[str, RunTimes]]:
-        """Return for each query when the given contents ran, under its dataset's name only; see `times`."""
+        """Return per query the given contents that ran, under its dataset's name only, within the budget."""
         return self._reads.run(
             [self._times(query, budget, checksums=checksums) for query, checksums in wanted]
         )
 
     def field_times(self, query: WindowQuery, name: str, budget: RunBudget) -> dict[FieldOfContent, RunTimes]:
-        """Return when the contents ran that may have a field of the query's dataset; see `times`."""
+        """Return when all contents of a query ran, within the budget, each with a field that it may lack."""
         (by_name,) = self.times([query], budget)
         return {
             FieldOfContent(checksum, DatasetField(dataset, name)): listed
@@ -284,7 +287,7 @@ class RunTimesReader:
     def _read_references(
         self, query: WindowQuery, unknown: Mapping[str, Collection[int]], budget: RunBudget
     ) -> Reads[_Counted]:
-        """Return the runs of days from references that run rows confirm; see `times`."""
+        """Return the runs of days from references that run rows confirm, newest first, within the budget."""
         counted = _Counted({}, {})
         page_max = min(FIRST_PAGE_REFERENCES, PAGE_REFERENCES_MAX)
         prefix = layout.reference_prefix(query.direction, query.dataset)
@@ -350,7 +353,7 @@ def _only(counted: _Counted, checksums: Collection[str]) -> _Counted:
 
 
 def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> dict[str, list[int]]:
-    """Return by content the days on which a bound admits some runs, but not all runs are known."""
+    """Return by content, if any, the sorted days that a bound cuts and whose runs are not all known."""
     return {
         checksum: sorted(days)
         for checksum, listed in times.items()
@@ -361,7 +364,7 @@ def _cut_days(query: WindowQuery, times: Mapping[str, RunTimes], bound: int) -> 
 def _settled(
     contents: DaysByContent, query: WindowQuery
 ) -> tuple[dict[str, list[DayRuns]], dict[str, list[int]]]:
-    """Return by content the runs of days with sufficient seals, and the remaining days."""
+    """Return by content the runs, maybe none, of days with sufficient seals, and the other days, if any."""
     runs: dict[str, list[DayRuns]] = {}
     unsettled: dict[str, list[int]] = {}
     for checksum, days in contents.items():

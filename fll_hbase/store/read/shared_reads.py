@@ -41,7 +41,7 @@ def lookup(keys: Iterable[K]) -> dict[K, Any]:
 
 
 def add(values: Mapping[Any, Collection[Any]], *, size: int) -> None:
-    """Share values, `size` items in all, if there is room."""
+    """Share values, `size` items in all, if there is room for all of them; outside `shared` do nothing."""
     current = _current.get()
     if current is not None and current.size + size <= SHARED_MAX:
         current.values.update(values)

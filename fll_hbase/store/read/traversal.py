@@ -73,7 +73,7 @@ class _Walk:
         self._pairs = 0
 
     def run(self, start: Dataset) -> None:
-        """Add all lineage. Raises DeadlineExceeded, after which the entries added so far are valid."""
+        """Add lineage up to the limits. Raises DeadlineExceeded, after which the entries so far are valid."""
         frontier = {start}
         for hop in range(1, min(self._limits.level, self._limits.level_max) + 1):
             frontier = self._hop(frontier, hop)
@@ -124,7 +124,7 @@ def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> Da
 
 
 class DatasetLineageReader(Reader):
-    """Reads field lineage between datasets. Threads may share it."""
+    """Reads lineage between datasets. Threads may share it. Raises StoreUnavailable and CorruptRow."""
 
     def lineage(
         self,

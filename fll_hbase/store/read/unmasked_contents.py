@@ -30,7 +30,7 @@ class UnmaskedContents:
         return self.cached(("map", checksum), lambda: self._read(checksum))
 
     def load(self, checksums: Iterable[str]) -> None:
-        """Read whole contents into the cache. Raises DeadlineExceeded, ContentMissing and CorruptRow."""
+        """Read whole contents into the cache. Raises StoreUnavailable, ContentMissing and CorruptRow."""
         self._contents.contents(checksums)
 
     def cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:

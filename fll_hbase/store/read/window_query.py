@@ -50,7 +50,7 @@ class Sealer(Protocol):
 class WindowReader:
     """Returns the contents and runs of a window. Threads may share it.
 
-    `clock` returns milliseconds since 1970.
+    `clock` returns milliseconds since 1970. Methods raise StoreUnavailable and CorruptRow.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class WindowReader:
     def runs_of_names(
         self, query: WindowQuery, names: Sequence[Dataset], *, batch_size: int
     ) -> Iterator[CommittedRun]:
-        """Yield every matching run of a dataset once, name by name, newest first under each; see `runs`."""
+        """Yield every matching run of a dataset once, name by name, newest first under each name."""
         listed: set[RunKey] = set()
         for number, name in enumerate(names, 1):
             for run in self.runs(replace(query, dataset=name), batch_size=batch_size):
@@ -243,7 +243,10 @@ class WindowReader:
     def matching_runs(
         self, query: WindowQuery, tails: Sequence[bytes], *, leaves_out_damaged: bool = False
     ) -> Iterator[CommittedRun]:
-        """Yield the matching runs among those with these reference tails, in order; see `runs`."""
+        """Yield the matching runs with these reference tails, in order, unless their start has changed.
+
+        Raises CorruptRow for a damaged run or content, unless `leaves_out_damaged`.
+        """
         query = self._requests.restrict(query)
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
         # The datasets of a run are in its field map; read the field maps of a page together.
@@ -338,7 +341,7 @@ class WindowReader:
     def _newest_of_day(
         self, query: WindowQuery, day: int, checksums: Iterable[str]
     ) -> Reads[dict[str, bytes]]:
-        """Return the newest references of contents on a day, read page by page until all are found."""
+        """Return the newest reference of each content on a day, if any, read in pages until all are found."""
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
         page: Page | None = first_page(query, day)

@@ -66,7 +66,7 @@ def begin_answer() -> None:
 def number_hidden(result: T) -> T:
     """Return a result with each label of a hidden name replaced by `hidden <number>`; itself if it has none.
 
-    Labels of datasets and of programs are numbered separately, from 1, by what the result shows of them.
+    Labels of datasets, programs and runs are numbered separately, from 1, by what the result shows of them.
     Labels in earlier results of the same answer keep their numbers.
     """
     contexts = _Contexts()
@@ -105,7 +105,7 @@ class _Contexts:
         """The normalized text of each part with only one label; no rank changes it."""
 
     def add(self, value: object) -> None:
-        """Note each part of a result that has labels, with its labels; see `_parts`."""
+        """Note the labels of the smallest parts of a result, such as an edge, ignoring parts without any."""
         for part in _parts(value):
             marked = [text for text in _texts(part) if MARK in text]
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
@@ -115,7 +115,7 @@ class _Contexts:
                 self._parts.append((part, len(labels)))
 
     def new_labels(self, names: Mapping[str, str]) -> list[str]:
-        """Return the labels without a name in `names`, by what the result shows of them.
+        """Return the labels without a name in `names`, by kind, then by what the result shows of them.
 
         `names` has the shown names, `hidden <number>`, of the labels of earlier results.
         """
@@ -139,7 +139,7 @@ class _Contexts:
         return {label: order[signature] for label, signature in signatures.items()}
 
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
-        """Return what a part shows of a label, or one text for all labels if the part has very many."""
+        """Return what a part shows of a label, or one text, put into `common`, if it has over _LABELS_MAX."""
         part, labels = self._parts[number]
         if 1 < labels <= _LABELS_MAX:
             return repr(_normal(part, label, ranks)[0])
@@ -156,7 +156,7 @@ def _kind(label: str) -> str:
 
 
 def _parts(value: object) -> Iterator[object]:
-    """Yield the smallest parts of a result that show labels together, such as an edge or an operation."""
+    """Yield the smallest parts of a result, such as edges, without parts that follow from other parts."""
     if isinstance(value, Content):
         # Skip the field map, which is in label order and says the same as the operations.
         yield from value.operations

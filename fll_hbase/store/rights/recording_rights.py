@@ -53,10 +53,11 @@ class RecordingRights:
         ]
 
     def checked(self, run: RunInput, owner: ProgramRun | None) -> RunInput | LineageError:
-        """Return a run as it may be recorded, without descriptions and types of others' sources.
+        """Return a run as it may be recorded, without descriptions and types of others' sources, or an error.
 
-        `owner` is the stored run with that id. Returns Forbidden, or RunIdConflict if the run id belongs to
-        another principal's run, without naming the owner.
+        That is Forbidden unless the principal may record in the namespaces of its program and of all datasets
+        that it writes, else RunIdConflict, without naming the owner, unless it may record in that of `owner`,
+        the stored run with that id, or None. Without an owner, the result replaces no other's run.
         """
         if (error := self._missing_right(run)) is not None:
             return error

@@ -93,7 +93,7 @@ class NumberedSummaryReader(FieldSummaryReader):
     """Reads summaries of windows as a principal sees them."""
 
     def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
-        """Return, sorted, the source fields of a field (backward) or the fields derived from it."""
+        """Return, sorted, a field's sources (backward) or fields derived from it, numbering hidden names."""
         result = number_hidden(super().related_fields(field, window, direction))
         return replace(result, fields=tuple(sorted(result.fields)))
 
@@ -120,7 +120,7 @@ class VisibleTags(TagStore):
     """Tags as seen by a principal who may not see all of them."""
 
     def tags(self, *, start_after: str = "") -> Iterator[str]:
-        """Yield the names of the tags that any visible field has, sorted, after `start_after`."""
+        """Yield, sorted, the tags after `start_after` that visible fields have, leaving out damaged rows."""
         # Collect them from visible fields, because the tag index also has tags of hidden fields.
         names: set[str] = set()
         rows = self._table.scan(*ranges.prefix_range(layout.TAGS), columns=(layout.LIGHT,))
@@ -140,14 +140,16 @@ class PagePosition(NamedTuple):
 
     @classmethod
     def parse(cls, start_after: bytes, *, hidden_max: int) -> PagePosition:
-        """Return the position in a validated `start_after`, with at most `hidden_max` hidden runs."""
+        """Return the position in a validated `start_after`; a higher count is lowered to `hidden_max`."""
         tail, _, hidden = start_after.partition(HIDDEN_AFTER)
         return cls(tail, min(int(hidden or 0), hidden_max))
 
     def next_after(self, page: RunsPage, is_hidden: Sequence[bool]) -> bytes:
         """Return the position after a page that began at this tail and ends with a hidden run.
 
-        The position has no ids of hidden runs, and counts them from a visible run, or from their start.
+        The position contains no ids of hidden runs. It counts them from the last visible run with the start
+        time of the page's last run, else from the beginning of that start time, or from this tail if all have
+        its time. `page` includes the `hidden` runs that this position skips.
         """
         start_ms = page.runs[-1].run.start_ms
         count = 0
@@ -165,7 +167,10 @@ class PagePosition(NamedTuple):
 
 
 class CheckedRetention(RetentionRequests):
-    """Counts and stores requests that the principal may make. `catalogue` belongs to the view."""
+    """Counts and stores requests that the principal may make. `catalogue` belongs to the view.
+
+    Methods raise Forbidden, NotFound, TooLarge, StoreUnavailable and CorruptRow.
+    """
 
     def __init__(self, base: LineageStore, catalogue: Catalogue, principal: Principal) -> None:
         self._base = base.retention
@@ -174,12 +179,12 @@ class CheckedRetention(RetentionRequests):
         self._principal = principal
 
     def count(self, request: RetentionRequest) -> Affected:
-        """Return how many runs the request affects. Raises Forbidden and NotFound."""
+        """Return how many runs, hidden ones too, the request affects, within half of the time left."""
         self._check(request)
         return self._base.count(request)
 
     def put(self, request: RetentionRequest) -> None:
-        """Store a request durably. Raises Forbidden and NotFound."""
+        """Store a request durably, for all names of its dataset."""
         self._check(request)
         self._base.put(request)
 
@@ -203,7 +208,10 @@ class CheckedRetention(RetentionRequests):
 
 
 class StoreView(LineageStore):
-    """Queries and records like LineageStore, on behalf of a principal. Threads may share it."""
+    """Queries and records like LineageStore, and raises its errors, on behalf of a principal.
+
+    Answers have numbers in place of hidden names. Threads may share it.
+    """
 
     def __init__(self, base: LineageStore, principal: Principal) -> None:
         self._base = base
@@ -239,14 +247,21 @@ class StoreView(LineageStore):
             self.tags = VisibleTags(self._visible, self.catalogue, clock=base.clock)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record the runs that the principal may record; the others result in Forbidden or RunIdConflict."""
+        """Record the runs that the principal may record; return one result each, in order, durable on return.
+
+        The others result in Forbidden, or in RunIdConflict without the owner. Raises as LineageStore does:
+        StoreUnavailable, or CorruptRow for a damaged file.
+        """
         checked = self._checked(runs)
         accepted = [run for run in checked if not isinstance(run, LineageError)]
         results = iter(self._base.record(accepted) if accepted else [])
         return [run if isinstance(run, LineageError) else _anonymous(run, next(results)) for run in checked]
 
     def record_one(self, run: RunInput) -> CommitResult:
-        """Record one run or event. Raises Forbidden, RunIdConflict, and the errors of `LineageStore`."""
+        """Record one run or event, durably. Raises Forbidden, and RunIdConflict without the owner.
+
+        Raises ChecksumConflict, TooLarge, CorruptRow and StoreUnavailable, too.
+        """
         (checked,) = self._checked([run])
         if isinstance(checked, LineageError):
             raise checked
@@ -256,7 +271,10 @@ class StoreView(LineageStore):
             raise run_id_in_use(run_key_of(run).run) from error
 
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
-        """Return for each run a conflict if its id is in use, without naming the owner. Raises Forbidden."""
+        """Return for each run, in order, the conflict that recording it would cause, or None; name no owner.
+
+        Raises Forbidden if any of the runs may not be recorded, StoreUnavailable and CorruptRow.
+        """
         checked = self._checked(runs)
         conflicts = self._base.find_conflicts(runs)
         listed: list[RunIdConflict | None] = []
@@ -272,7 +290,7 @@ class StoreView(LineageStore):
         return self._may_read(namespace)
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata of the datasets that the principal may describe; ignore other metadata silently."""
+        """Put the metadata, aliases and tags that the principal may put, durably; ignore others silently."""
         self._base.put_metadata(self._rights.check_metadata(metadata))
 
     def may_tag(self, dataset: Dataset) -> bool:
@@ -280,7 +298,7 @@ class StoreView(LineageStore):
         return self._rights.may_tag(dataset.namespace)
 
     def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
-        """Return field lineage between datasets; a hidden dataset is shown once, without fields."""
+        """Return field lineage between datasets, sorted; hidden datasets have numbers, and no fields."""
         result = self._shown(super().lineage(dataset, window, **query))
         return replace(result, entries=sort_entries(result.entries))
 
@@ -387,12 +405,12 @@ class StoreView(LineageStore):
         )
 
     def run(self, run: str, namespace: str = "") -> RunDetails:
-        """Return the committed state of a run. Raises NotFound if its program is hidden."""
+        """Return a run as shown. Raises NotFound, also if its program is hidden, and AmbiguousName."""
         return self._with_public_checksum(self._numbered(super().run(run, namespace)))
 
     @retry_on_missing_content
     def run_with_content(self, run: str, namespace: str = "") -> tuple[RunDetails, Content]:
-        """Return the committed state of a run, with its content as shown. Raises NotFound."""
+        """Return a run with its content, as shown. Raises NotFound and AmbiguousName, as `run`."""
         details = super().run(run, namespace)
         shown = details, self._contents.content(details.committed.checksum)
         numbered, content = self._numbered(shown)
@@ -422,7 +440,7 @@ class StoreView(LineageStore):
         return [self._rights.checked(run, owners.get(key)) for key, run in zip(keys, runs, strict=True)]
 
     def _shown(self, result: ResultT) -> ResultT:
-        """Return a result with numbers for its labels, and HIDDEN as a limit if any dataset is hidden."""
+        """Return a result with numbers for its labels, and HIDDEN as a limit if it has any label."""
         numbered = self._numbered(result)
         if numbered is result:
             return result

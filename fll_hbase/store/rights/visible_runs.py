@@ -33,7 +33,7 @@ class VisibleRuns(EventMerger):
     """Reads runs, hiding programs in namespaces that `may_read` refuses. Threads may share it.
 
     The details, SQL and facts of a run may contain any name. They are shown only if its program and all its
-    datasets are visible. `table` is the whole table.
+    datasets are visible. `table` is the whole table. Methods raise StoreUnavailable and CorruptRow.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class VisibleRuns(EventMerger):
         self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CACHED_MAX)
 
     def committed_runs(self, rows: Mapping[RunKey, Row]) -> dict[RunKey, CommittedRun]:
-        """Decode the committed state of run rows by run, as shown."""
+        """Decode the committed state of run rows by run, as shown, leaving out rows without a commit."""
         committed = super().committed_runs(rows)
         seen = self._visibility({run.checksum for run in committed.values()})
         may_read = {name: self._may_read(name) for name in {run.run.namespace for run in committed.values()}}
@@ -134,7 +134,7 @@ class VisibleRuns(EventMerger):
         return namespace
 
     def run_details(self, runs: Sequence[RunKey]) -> dict[RunKey, RunDetails]:
-        """Read runs as shown, leaving out runs without a visible part."""
+        """Read runs as shown, leaving out runs that are not committed, or without a visible part."""
         return self._shown_details(super().run_details(runs))
 
     def _shown_details(self, details: Mapping[RunKey, RunDetails]) -> dict[RunKey, RunDetails]:

@@ -60,6 +60,7 @@ class VisibleTable:
     `may_change` decides by the role that a change needs and its namespace, None for all. Rows without a
     namespace, such as run rows, are shown unchanged, except that contents are masked and policies on hidden
     fields left out. Tokens and grants are never shown. Writes that `may_change` refuses raise Forbidden.
+    Reads raise CorruptRow for a damaged content.
     """
 
     def __init__(
@@ -135,7 +136,10 @@ class VisibleTable:
         return []
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Put cells. Raises Forbidden, before writing anything, if any of the rows may not be changed."""
+        """Put cells, if the principal is STEWARD for rows of tags and policies, and ADMIN for all others.
+
+        Raises Forbidden, before writing anything, if any of the rows may not be changed.
+        """
         checked = [list(batch) for batch in batches]
         for put in (put for batch in checked for put in batch):
             role = Role.STEWARD if put.row.startswith(_STEWARDED) else Role.ADMIN
@@ -169,7 +173,7 @@ class VisibleTable:
         return True
 
     def public_checksum(self, checksum: str) -> str:
-        """Return the public checksum of a content (see `public_checksums`)."""
+        """Return a content's own checksum if it is fully visible or missing, else that of what is shown."""
         return self.public_checksums([checksum])[checksum]
 
     def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
@@ -265,7 +269,7 @@ class VisibleTable:
             start = next_start
 
     def _shows_policy(self, key: bytes, row: Row) -> bool:
-        """Return whether a policy is removed, or names readable namespaces or none."""
+        """Return whether a policy is removed or damaged, or names readable namespaces or none."""
         # Use the key rather than the value, which may be damaged.
         if namespace := layout.parse_policy(key)[1]:
             return self._may_read(namespace)
