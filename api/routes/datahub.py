@@ -243,10 +243,12 @@ def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
 
 
 def _dry_run(message: ParsedMessage) -> Response:
-    """Return the dry run of each run in order, without refused proposals.
+    """Return the dry run of each run in order; the members of a single run are also at the top level.
 
-    The members of a single run are also at the top level.
+    Raises UnreadableDocument for refused proposals, as recording the message would.
     """
+    if message.refused:
+        raise UnreadableDocument([*message.refused, *message.warnings])
     # The answer to one proposal then has the same form as for one run on every recording route.
     runs = [acknowledgements.dry_run(preview(run)) for run in message.runs]
     single = runs[0] if len(runs) == 1 else {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 import msgspec
 
@@ -94,8 +94,8 @@ class _Part(msgspec.Struct, array_like=True, frozen=True):
 
     program: str
     failed: int
-    runs: list[_Run]
-    count: int = 0
+    runs: Annotated[list[_Run], msgspec.Meta(min_length=1)]
+    count: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class _Cell(msgspec.Struct, array_like=True, frozen=True):

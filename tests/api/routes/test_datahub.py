@@ -113,6 +113,14 @@ class TestAnswers:
         assert client.get("/v3/namespaces").json == {"namespaces": []}
         assert not client.application.extensions["fll-datahub-counts"].totals()
 
+    def test_a_dry_run_refuses_what_recording_refuses(self, client: FlaskClient) -> None:
+        proposals = [proposal(lineage()), proposal(lineage(), urn="urn:li:dataset:(broken")]
+        looked_at = client.post(f"{BATCH}&dryRun=true", json={"proposals": proposals})
+        assert client.get("/v3/namespaces").json == {"namespaces": []}
+        recorded = client.post(BATCH, json={"proposals": proposals})
+        assert (looked_at.status_code, recorded.status_code) == (400, 400)
+        assert looked_at.json["errors"] == recorded.json["errors"][: len(looked_at.json["errors"])] != []
+
     def test_what_comes_is_counted_and_logged(
         self, client: FlaskClient, caplog: pytest.LogCaptureFixture
     ) -> None:

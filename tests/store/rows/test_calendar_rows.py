@@ -119,6 +119,8 @@ def test_starts_that_are_too_long_for_a_cell_are_left_out(monkeypatch: pytest.Mo
         b"\xff",
         b'["a",[[1,0,[]]]]',
         b'["a\xff",[]]',
+        b'["0123456789abcdef",[["a|b|c|d|e",0,[]]]]',
+        b'["0123456789abcdef",[["a|b|c|d|e",0,[[1,"x"]],-5]]]',
         b'["a",[],' + b"[" * 100_000,
     ],
 )
