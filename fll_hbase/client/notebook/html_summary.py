@@ -60,7 +60,10 @@ def warnings_of(answer: TableAnswer[Any]) -> list[str]:
 
 
 def to_html(answer: TableAnswer[Any]) -> str:
-    """Return an answer as HTML without scripts or styles, with escaped names and texts."""
+    """Return an answer as HTML without scripts or styles: title, facts, verdict, warnings and a table.
+
+    The table has the first ROWS_MAX rows, or the members of an answer without columns.
+    """
     facts = facts_of(answer)
     if answer.columns:
         rows = answer.rows
@@ -110,7 +113,7 @@ def _table(rows: Sequence[Sequence[str]], columns: Sequence[str] = ()) -> Iterat
 
 
 def _cell(value: Any, *, is_time: bool) -> str:
-    """Return a value as a cell, with None as "" and a time as text."""
+    """Return a value as a cell of at most CELL_MAX characters, with None as "" and a time as text."""
     if value is None:
         return "<td></td>"
     text = _time(value) if is_time and isinstance(value, int) else str(value)

@@ -63,7 +63,7 @@ class Picture:
 
 
 def to_picture(graph: DrawnGraph, title: str, facts: Sequence[str], warnings: Sequence[str]) -> Picture:
-    """Return the picture of a graph below its title, facts and warnings."""
+    """Return the picture of a graph, cut to FIELDS_MAX and LINKS_MAX, below its title, facts and warnings."""
     drawing = _Drawing(graph.cut())
     return Picture(drawing.to_svg(title, facts, [*warnings, *drawing.graph.notes]), title)
 
@@ -142,13 +142,14 @@ class _Drawing:
         return "\n".join(lines) + "\n"
 
     def _counts(self) -> str:
+        """Return the numbers of boxes, fields and links as text, which also says if nothing is linked."""
         fields = sum(map(len, self.rows.values()))
         counts = ((len(self.rows), self.graph.boxes), (fields, "field"), (len(self.graph.links), "link"))
         text = ", ".join(f"{number:,} {noun}{_plural(noun, number)}" for number, noun in counts)
         return text if self.graph.links else f"{text}: nothing is linked in this window"
 
     def _links(self) -> Iterator[str]:
-        """Yield the links in a group for each kind, with solid links drawn last."""
+        """Yield the links in a group for each kind: values first, then unknown fields, then shapes on top."""
         groups: dict[Link, list[str]] = defaultdict(list)
         for ((source, target), link), lanes in zip(self.graph.links.items(), self.layout.lanes, strict=True):
             words = f"{_text(source)} → {_text(target)} ({_describe(link)})"
@@ -179,6 +180,7 @@ class _Drawing:
         return "".join([*path, _curve(x, y, to_x, to_y, leave, arrive)])
 
     def _boxes(self) -> Iterator[str]:
+        """Yield each box with its title, its subtitle if any, and its rows."""
         for (box, rows), item in zip(self.rows.items(), self.layout.boxes, strict=True):
             x, width = self.lefts[item.column], self.widths[item.column]
             room = width - 2 * _PADDING
