@@ -29,8 +29,8 @@ def open_client(
     For a server, `timeout_seconds` limits the retries of one request, and `settings` give the token (default:
     FLL_TOKEN). For a store, `settings` give the limits (default: built in, without FLL_* variables), `clock`
     returns the time of queries in milliseconds since 1970, and `create` allows a SQLite file that does not
-    exist yet. Raises ConfigurationError for an invalid token, any other URL, a missing file or a store of an
-    earlier release. Raises StoreUnavailable if the store does not answer; a server is not asked yet.
+    exist yet. Raises ConfigurationError for an invalid token or variable, any other URL, a missing file or
+    a store of an earlier release, and StoreUnavailable if the store does not answer. A server is not asked.
     """
     # Closing the client closes a store that was opened here. An open store belongs to the caller.
     if isinstance(store_or_url, str) and store_or_url.startswith(config.SERVER_SCHEMES):

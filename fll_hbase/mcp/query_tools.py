@@ -100,8 +100,8 @@ class QueryTool:
     def to_query(self, arguments: Mapping[str, Any]) -> Query[Any]:
         """Return the query of a call; null means that an argument is absent.
 
-        Raises InvalidQuery with every argument that is missing, unknown or not valid, and UnreadableDocument
-        with every error of what HTTP sends in a body.
+        A list without a limit gets PAGE_LIMIT. Raises InvalidQuery with every argument that is missing,
+        unknown or not valid, and UnreadableDocument with every error of what HTTP sends in a body.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
         body = {name: given.pop(name) for name in self.body_members if name in given}

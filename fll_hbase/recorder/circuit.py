@@ -52,11 +52,7 @@ class Circuit:
         return probe if self.is_open else max(left - self._budget_seconds / 2, probe)
 
     def add_failure(self, waited_seconds: float) -> None:
-        """Count a call that failed after `waited_seconds`; open the circuit, and block calls for a pause.
-
-        The pause of a closed circuit is PAUSE_SECONDS_FIRST, that of an open one is doubled up to
-        PAUSE_SECONDS_MAX.
-        """
+        """Count a call that failed after `waited_seconds`; open the circuit, or double the pause if it is."""
         self._spend(waited_seconds)
         self._pause_seconds = (
             min(2 * self._pause_seconds, PAUSE_SECONDS_MAX) if self.is_open else PAUSE_SECONDS_FIRST

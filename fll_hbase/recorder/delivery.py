@@ -183,8 +183,8 @@ class Delivery:
     def _send(self, document: LocatedDocument) -> RecordResult:
         """Record a document within the budget, or by a single attempt if the circuit is open.
 
-        Raises CircuitOpen if the circuit blocks calls, and if a single attempt gets no answer. Raises
-        StoreUnavailable for the first call without an answer, which is logged, else the error of the result.
+        Raises CircuitOpen if the circuit blocks calls, and if a single attempt gets no answer. The first call
+        without an answer is logged, and raises StoreUnavailable. Raises any other error of the document.
         """
         blocked_seconds = self._circuit.blocked_seconds()
         if blocked_seconds:
@@ -238,8 +238,8 @@ class Delivery:
     ) -> Recorded | Spooled:
         """Put a document into the spool, then try to send it; `earlier` is the file of the same run.
 
-        Both files are removed if it is recorded, and only its own if it is refused, which raises the error.
-        If it cannot be sent, it stays in the spool, and `earlier` is removed.
+        If the document is recorded, both files are removed. If it is refused, its own file is removed, and
+        the error is raised. If it cannot be sent, it stays in the spool, and `earlier` is removed.
         """
         # If this document were sent past the spool, the earlier one would later replace it. So it goes into
         # the spool first, and is sent only while no other process sends the spool.

@@ -52,8 +52,8 @@ class LineageRecorder:
 
     `store_or_url` is an open LineageStore, or the URL of a store (`sqlite:///…`) or server (`http://…`),
     which is opened with the first run. `namespace` is used for a `Run` that names none. A failure is logged
-    at ERROR (at DEBUG while the server is known to fail) and returned as NotRecorded, or
-    raised with `on_error=OnError.RAISE`.
+    at ERROR (at DEBUG while the server is known to fail) and returned as NotRecorded, or raised with
+    `on_error=OnError.RAISE`.
 
     `timeout_seconds` (default: FLL_RECORDER_SECONDS, else 60) bounds how long all calls together wait for a
     server that fails. Afterwards calls return at once, and the server is retried from time to time. Documents
@@ -95,7 +95,7 @@ class LineageRecorder:
         run: the recorder merges the destinations of its last 1,000 runs. Recording a destination again
         replaces its operations, and `run.with_state(...)` replaces the run's state.
 
-        Returns Recorded, Spooled or NotRecorded. Raises only if `on_error` is RAISE.
+        Returns Recorded, Spooled or NotRecorded. Raises the error, of any class, only if `on_error` is RAISE.
 
         >>> run = Run(application="Ratings", program="rate", run="rate-1")
         >>> read = FieldOperation("read", inputs=[Source("bank", "CustomerAccounts")], outputs=["balance"])

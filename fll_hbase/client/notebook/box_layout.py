@@ -72,10 +72,7 @@ def lay_out(heights: Sequence[float], wires: Sequence[Wire]) -> Layout:
 
 
 def _columns(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the column of each box, right of all boxes that lead to it, except where a cycle closes.
-
-    A box that nothing leads to is in the column before the first box that it leads to.
-    """
+    """Return the column of each box, right of all boxes that lead to it, except where a cycle closes."""
     following: list[list[int]] = [[] for _ in range(count)]
     for source, target in pairs:
         following[source].append(target)

@@ -95,10 +95,9 @@ class DrawnGraph:
         return drawn
 
     def _walk(self) -> dict[End, tuple[End, End] | None]:
-        """Return all ends, the nearest to the starts first, each with the link that reached it.
+        """Return all ends, nearest to the starts first, each with the link that reached it, or None.
 
-        An end that no link reached has None: a start or, after all of their ends, the first one of each
-        other part.
+        Ends that no start reaches come last.
         """
         beside: dict[End, list[tuple[End, tuple[End, End]]]] = defaultdict(list)
         for ends in self.links:
@@ -222,10 +221,7 @@ def _add_node(
     ends: Iterable[End],
     operations: Mapping[str, Operation],
 ) -> None:
-    """Add a node at its ends, and links to the fields of datasets that it is written to.
-
-    The field of the query becomes a start: as it was read (forward), or written (backward).
-    """
+    """Add a node at its ends, with links to fields it is written to; the field of the query is a start."""
     subject = (query.namespace, query.name, query.field)
     for end in ends:
         graph.add(end)

@@ -28,7 +28,7 @@ _SPAN = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
 def title_of(query: Query[Any] | None) -> str:
-    """Return the kind and the subject of a query, such as `Field lineage of bank/RiskScores.risk_band`."""
+    """Return the kind and subject of a query, such as `Reach of bank/RiskScores.risk_band`, or `Answer`."""
     if query is None:
         return "Answer"
     first, *others = _SPAN.sub(" ", type(query).__name__.replace("OpenL", "Openl")).split()
@@ -60,10 +60,7 @@ def warnings_of(answer: TableAnswer[Any]) -> list[str]:
 
 
 def to_html(answer: TableAnswer[Any]) -> str:
-    """Return an answer as HTML without scripts or styles: title, facts, verdict, warnings and a table.
-
-    The table has the first ROWS_MAX rows, or the members of an answer without columns.
-    """
+    """Return an answer as escaped HTML without scripts or styles: its first ROWS_MAX rows, or its members."""
     facts = facts_of(answer)
     if answer.columns:
         rows = answer.rows

@@ -246,10 +246,7 @@ class HttpSession:
         return response
 
     def _send(self, request: requests.Request) -> requests.Response:
-        """Send a request once, with proxies and certificates of the environment; do not follow redirects.
-
-        Raises RequestException, or LocationParseError for some invalid host names.
-        """
+        """Send a request once, with proxies and certificates of the environment. Raises RequestException."""
         prepared = self._session.prepare_request(request)
         # requests resolves the path segments `.` and `..`, which are valid names of datasets: restore them.
         path = urlsplit(request.url or "").path

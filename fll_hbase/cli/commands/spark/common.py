@@ -147,7 +147,11 @@ _OPTIONS = (
 
 
 def job_options(command: Command) -> Command:
-    """Add the options that all jobs have; the command receives them as `settings` and `launch`."""
+    """Add the options that all jobs have; the command receives them as `settings` and `launch`.
+
+    An option has priority over the file of --config, and that over FLL_* variables. Raises BadParameter for a
+    Spark setting that cannot be set, and ConfigurationError for another setting.
+    """
 
     @functools.wraps(command)
     def with_settings(
@@ -352,7 +356,8 @@ def _python_errors(lines: list[str]) -> list[str]:
 def report_trace(trace: str, *, verbose: bool) -> str:
     """Write a trace to standard error if `verbose`, else to a new file; return a clause that says where.
 
-    The file is in the directory for temporary files, and only its owner can read it.
+    The file is in the directory for temporary files, and only its owner can read it. If it cannot be written,
+    the trace goes to standard error. A trace is cut to TRACE_CHARACTERS_MAX.
     """
     cut_trace = trace[:TRACE_CHARACTERS_MAX]
     if not verbose:
