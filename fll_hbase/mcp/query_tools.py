@@ -127,7 +127,7 @@ class QueryTool:
         return query
 
     def _value_schema(self, parameter: Parameter) -> Json:
-        """Return the JSON schema of one argument, with its help, bounds and default."""
+        """Return the JSON schema of one argument, with its help, words, bounds and default, if it has any."""
         about, name = parameter.about, parameter.attribute
         is_page_limit = name == "limit" and issubclass(self.query, Paged)
         is_counted = parameter.kind is Kind.COUNT

@@ -111,8 +111,8 @@ class Spool:
     def sending(self) -> Iterator[None]:
         """Return a context in which other processes cannot send documents of this spool.
 
-        Raises SpoolError at once if another process sends them. Two processes that send at the same time
-        could store documents of a run in the wrong order.
+        Raises SpoolError at once if another process, or another such context of this one, sends them. Two
+        that send at the same time could store documents of a run in the wrong order.
         """
         with _spool_error(f"the spool {self.path} cannot be read"):
             descriptor = os.open(self.path / MARKER, os.O_RDWR)

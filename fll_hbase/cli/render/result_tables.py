@@ -230,7 +230,7 @@ def _field_pairs(entry: LineageEntry) -> Iterator[tuple[str, str, str]]:
 
 
 def reach_table(body: ReachAnswer, query: Reach, window: WindowText, note: str = "") -> RenderableType:
-    """Render the edges, nearest to the field first, and separately below them edges that are not in order."""
+    """Render the edges of each direction, nearest to the field first, or a message with the `note`."""
     if not body.edges and not body.unknown:
         return empty_message(window, note)
     words = _REACH_TITLES if query.direction == "both" else (query.direction,)

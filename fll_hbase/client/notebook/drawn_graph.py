@@ -264,6 +264,7 @@ def _report(start: FieldName, fields: Iterable[ReachedField], *, backward: bool)
 
 
 def _consumption(_: Consumption, body: ConsumptionAnswer) -> DrawnGraph:
+    """Return the paths to derived fields; a page after the first has only the field and a note."""
     graph = _report(body.field, body.derived or (), backward=False)
     _add_unknown(graph, body.unknown or ())
     if body.derived is None:

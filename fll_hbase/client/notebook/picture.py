@@ -118,6 +118,7 @@ class _Drawing:
         return ", ".join(self.graph.ends[end])
 
     def to_svg(self, title: str, facts: Sequence[str], warnings: Sequence[str]) -> str:
+        """Return the SVG: title, counts with facts, and warnings above the graph, and a legend below it."""
         items = [*self.layout.boxes, *(lane for lanes in self.layout.lanes for lane in lanes)]
         width = max(_PICTURE_MIN, self.lefts[-1] - _COLUMN_GAP + 2 * self.margin)
         bottom = max((item.y + item.height for item in items), default=0.0)

@@ -100,7 +100,7 @@ class HttpSession:
             self._limit_seconds = None
 
     def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Send a JSON document; return the acknowledgement. Raises LineageError."""
+        """Send a JSON document; return the acknowledgement. Raises LineageError, Refused for another body."""
         response = self.request("POST", *segments, body=body, params=params)
         answer = problems.json_body(response)
         if not isinstance(answer, dict) or answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):

@@ -194,7 +194,7 @@ def reach_store(settings: Settings, *, create: bool, any_release: bool = False) 
 
 
 def _read(settings: Settings, create: bool, any_release: bool) -> None:
-    """Read from the store before Spark starts, so that a wrong or old store fails at once."""
+    """Read from the store, or with `create` check that a missing one can be created. Raises LineageError."""
     if create and not store_exists(settings.store):
         check_creatable(settings.store)
         return
