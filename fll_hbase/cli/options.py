@@ -403,7 +403,10 @@ def open_remote(server: str, settings: config.Settings, *, is_recording: bool) -
 
 
 def _open_local(settings: config.Settings, *, create: bool, dry_run: bool) -> Connection:
-    """Return the client of a store for `Target.open`. Raises ConfigurationError or StoreUnavailable."""
+    """Return the client of a store, an empty one if `dry_run` finds none, with one `now` for all queries.
+
+    Raises ConfigurationError or StoreUnavailable.
+    """
     from fll_hbase.client.local.local_client import LocalClient
     from fll_hbase.store.factory import open_store
     from fll_hbase.tables.factory import MEMORY_URL, store_exists

@@ -68,7 +68,7 @@ def output_option(*formats: str) -> Option:
 
 
 def _write(output: Path, command: Callable[[], None]) -> None:
-    """Write what a command prints to a file. Raises click.FileError."""
+    """Write what a command prints to a file once it ended, then raise its Exit. Raises click.FileError."""
     # Written at the end, so that a failing report does not leave a partial file.
     written = io.BytesIO()
     text = io.TextIOWrapper(written, encoding="utf-8", newline="")

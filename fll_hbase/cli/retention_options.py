@@ -16,7 +16,10 @@ from fll_hbase.tables import hbase_url
 
 
 def policy_options(command: Command) -> Command:
-    """Add --before, --namespace, --name, --policy and --timezone, received as `rules`, and --dry-run."""
+    """Add --before, --namespace, --name, --policy and --timezone, received as `rules`, and --dry-run.
+
+    Without --before and --policy, the rules expire no run. A wrong combination is a UsageError.
+    """
 
     @click.option(
         "--before", "cutoff_ms", metavar="TIME", type=TIME, help="Delete runs that started before TIME."

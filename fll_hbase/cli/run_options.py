@@ -61,7 +61,7 @@ class FileRun:
             yield InputLine(1, b"", unreadable)
 
     def _document(self, raw: bytes) -> bytes:
-        """Return the document that records a file as one run: SQL, or a pipeline's config."""
+        """Return the document that records a file. Raises UnicodeDecodeError for SQL, UnreadableDocument."""
         # The document of POST /v3/namespaces/<ns>/sql or /pipelines, which stores and servers record alike.
         run = {
             "application": self.application,

@@ -240,7 +240,7 @@ class Connection(LineageClient):
         return replace(table, incomplete="; ".join([*filter(None, [table.incomplete]), *more]))
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[Answer[Any]]:
-        """Yield pages until they have `limit` items, or all pages for None."""
+        """Yield pages in the window of the first one until they have `limit` items, or all pages for None."""
         while True:
             # A page may have fewer items than its limit, because of FLL_LIST_LIMIT_MAX or a bounded search.
             answer = self.read_answer(replace(page, limit=limit))

@@ -75,7 +75,7 @@ class DrawnGraph:
         self.links[source, target] = Link(kind, link.failed and other.failed, link.late and other.late)
 
     def cut(self, fields_max: int = FIELDS_MAX, links_max: int = LINKS_MAX) -> DrawnGraph:
-        """Return the part nearest to the starts, with notes about the number of fields and links left out."""
+        """Return the part nearest to the starts, up to these numbers, with notes of how many are left out."""
         parents = self._walk()
         order = {end: number for number, end in enumerate(parents)}
         drawn = DrawnGraph(self.boxes)

@@ -39,7 +39,7 @@ def title_of(query: Query[Any] | None) -> str:
 
 
 def facts_of(answer: TableAnswer[Any]) -> list[str]:
-    """Return the window of an answer, and the parameters of its query that differ from the default."""
+    """Return the window of an answer, if any, and optional parameters that differ from their default."""
     facts = []
     if answer.window:
         start, stop = map(_time, (answer.window.start_ms, answer.window.stop_ms))

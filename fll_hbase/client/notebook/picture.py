@@ -103,7 +103,7 @@ class _Drawing:
         return self.middles.get(end, _HEAD / 2)
 
     def _widths(self) -> list[float]:
-        """Return the width of each column, which fits its longest text within limits."""
+        """Return the width of each column, which fits its longest text, from _BOX_MIN to _BOX_MAX."""
         widths = [float(_BOX_MIN)] * (1 + max((item.column for item in self.layout.boxes), default=-1))
         for (box, rows), item in zip(self.rows.items(), self.layout.boxes, strict=True):
             texts = [width_of(box.title) * _NAME, width_of(box.subtitle) * _SMALL]

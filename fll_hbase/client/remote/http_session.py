@@ -131,7 +131,7 @@ class HttpSession:
                     raise failed[0]
 
     def _post_events(self, events: Sequence[bytes]) -> tuple[dict[int, LineageError], int]:
-        """Send events in one request; return errors by position, and how many events were read."""
+        """Send events in one request; return errors by position and how many were read. Raises Unanswered."""
         response = self.request("POST", *_EVENT_BATCH, body=b"[" + b",".join(events) + b"]")
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]

@@ -254,7 +254,7 @@ def spark_job(
 
 @contextmanager
 def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Return a context with a session that is stopped at the end, and turn Spark's errors into the job's."""
+    """Return a context with a session, stopped at its end; an error of Spark becomes a ClickException."""
     # Imports of PySpark follow after this call, which reports how to install it if it is missing.
     spark = session(name, master=launch.master, settings={**defaults, **launch.spark_settings})
     from py4j.protocol import Py4JError
