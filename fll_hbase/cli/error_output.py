@@ -23,7 +23,10 @@ class CliGroup(CommandGroup):
     """A group whose exit code is 2 for an invalid command, and 1 for a command that fails."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run a command and exit; report any LineageError or click error on one line with its exit code."""
+        """Run a command and exit; report any LineageError or click error on one line with its exit code.
+
+        With `standalone_mode=False`, return its value, and let its errors pass.
+        """
         # As click documents, the caller handles exceptions if it calls a command from Python this way.
         if not extra.pop("standalone_mode", True):
             return super().main(*args, **{**extra, "standalone_mode": False})

@@ -44,7 +44,7 @@ class LineageExport:
 
 
 def _export(system: str, values: dict[str, Any]) -> LineageExport:
-    """Return the export of a system, by the values of the other options."""
+    """Return the export of a system; `values` has `namespace`, `service` and `file`, already checked."""
     # Imported when used, because most commands read no export.
     if system == MARQUEZ:
         from fll_hbase.sources.lineage_exports import marquez
@@ -67,7 +67,11 @@ def _export(system: str, values: dict[str, Any]) -> LineageExport:
 
 
 def export_options(command: Command) -> Command:
-    """Add the options, which the command receives as `export`, a LineageExport or None."""
+    """Add the options, which the command receives as `export`, a LineageExport or None.
+
+    Put this below `run_options` and `row_options`: it also needs `file`, `namespace` and `dbt_target`. A
+    wrong combination is a UsageError.
+    """
 
     @click.option("--marquez", is_flag=True, help="FILE has rows of Marquez's table lineage_events.")
     @click.option("--spline", is_flag=True, help="FILE has plans of Spline with their executions.")

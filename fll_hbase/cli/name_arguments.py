@@ -71,6 +71,7 @@ def _splits(text: str, separator: str) -> Iterator[tuple[str, str]]:
 def choose_reading(text: str, readings: Sequence[Reading], client: Connection) -> Reading:
     """Return the only reading that is recorded. Raises InvalidQuery for several.
 
+    More than READINGS_MAX readings are an InvalidQuery, too, without a look at the catalogue.
     If no reading is recorded, return the first dataset in a recorded namespace, or else the first reading.
     """
     if len(readings) > READINGS_MAX:
@@ -103,7 +104,7 @@ def is_recorded(reading: Reading, client: Connection) -> bool:
 
 
 def advise_form(names: Sequence[str], form: str) -> str:
-    """Return the fault of arguments that do not have a form such as `NS/NAME.FIELD`, and what to do."""
+    """Return the end of an error about arguments without a form such as `NS/NAME.FIELD`: what to do."""
     if not names:
         return ": `fll ls` lists namespaces, `fll find TEXT` finds datasets and fields"
     shown = [shlex.quote(name[:_SHOWN_MAX]) for name in names]
@@ -169,7 +170,7 @@ def _dataset_names(namespace: str, client: Connection) -> list[str]:
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names most similar to another, or only names that differ in case if there are any."""
+    """Return up to three names most similar to another, or only such as differ in case if there are any."""
     folded: dict[str, list[str]] = {}
     for candidate in names:
         folded.setdefault(candidate.casefold(), []).append(candidate)

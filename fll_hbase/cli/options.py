@@ -140,7 +140,7 @@ catalogue_arguments = _name_arguments(
 
 
 def field_name(text: str, target: Target) -> Reading:
-    """Return the field that the value of an option names as NS/NAME.FIELD. Raises as `_read` does."""
+    """Return the field that an option's value names as NS/NAME.FIELD. Raises UsageError, LineageError."""
     return _read((text,), vars(target), _FIELD_FORM, field_readings, counts=())
 
 
@@ -233,7 +233,10 @@ limit_option = click.option(
 
 
 def window_options(command: Command, *, default_start: str = time_window.DEFAULT_START) -> Command:
-    """Add --start, --end, --window and --timezone, which the command receives as `window`."""
+    """Add --start, --end, --window and --timezone, which the command receives as `window`, a WindowText.
+
+    Raises UsageError for --window with another, and InvalidQuery with each time that does not exist.
+    """
 
     @click.option(
         "--start", metavar="TIME", help=f"Runs that start at TIME or later (default: {default_start})."
@@ -290,7 +293,7 @@ def _bounds(start: str, end: str | None, zone: ZoneInfo) -> WindowText:
 def resolve_times(texts: Mapping[str, str], *, zone: str) -> dict[str, str]:
     """Return times in the form of the REST contract, by the names of their options.
 
-    Raises InvalidQuery with each time that does not exist.
+    An empty text stays empty. Raises InvalidQuery with each time that does not exist.
     """
     resolved: dict[str, str] = {}
     errors: list[FieldError] = []
@@ -369,9 +372,9 @@ class Target:
     def open(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Connection]:
         """Open the client, and close it at the end.
 
-        A SQLite file must exist unless `create`. With `dry_run` no file is created, and a missing file counts
-        as an empty store. A NotFound of the block also suggests similar names. Raises ConfigurationError or
-        StoreUnavailable.
+        A SQLite file must exist unless `create`, with which a server also gets more time to answer. With
+        `dry_run` no file is created, and a missing file counts as an empty store. A NotFound of the block
+        also suggests similar names. Raises ConfigurationError or StoreUnavailable.
         """
         settings = config.from_environment(store=self.store)
         server = self.server_of(settings)
@@ -400,7 +403,10 @@ def open_remote(server: str, settings: config.Settings, *, is_recording: bool) -
 
 
 def _open_local(settings: config.Settings, *, create: bool, dry_run: bool) -> Connection:
-    """Return the client of a store for `Target.open`. Raises ConfigurationError or StoreUnavailable."""
+    """Return the client of a store, an empty one if `dry_run` finds none, with one `now` for all queries.
+
+    Raises ConfigurationError or StoreUnavailable.
+    """
     from fll_hbase.client.local.local_client import LocalClient
     from fll_hbase.store.factory import open_store
     from fll_hbase.tables.factory import MEMORY_URL, store_exists

@@ -47,6 +47,7 @@ verbose_option = _flag("--verbose", _VERBOSE, "Also print checksums on a termina
 def format_options(*formats: str, listed: bool = True) -> Option:
     """Add --format with these formats, the first as default, and --json; received as `output_format`.
 
+    Raises UsageError for --json with another format.
     With `listed`, for a command that prints more than one thing, also add --all.
     """
 
@@ -84,7 +85,7 @@ def print_answer(
     note: str = "",
     following: str = "",
 ) -> None:
-    """Print an answer in a format, and the limits that truncated it on standard error.
+    """Print an answer in a format, and on standard error what truncated it and which runs may be deleted.
 
     `table` and `mermaid` render the answer. `texts` render formats of a single command, and replace the
     common CSV. A `note` is printed below the table, and the line `following` on standard error.
@@ -142,7 +143,7 @@ def _is_given(key: str) -> bool:
 
 
 def _screen(below: Sequence[str]) -> Screen | None:
-    """Return the screen of the terminal, or None for a pipe."""
+    """Return the terminal's screen, cut if the command has --all and it is not given, or None for a pipe."""
     if not sys.stdout.isatty():
         return None
     size = console.open_console(sys.stdout).size
@@ -168,7 +169,7 @@ def csv_lines(answer: TypedAnswer[Any]) -> Iterator[str]:
 
 
 def _cell(value: Any, *, is_time: bool) -> Any:
-    """Return a value for CSV: None as "", bools in lower case, times in milliseconds as ISO 8601."""
+    """Return a value for CSV: None as "", bools in lower case, times as ISO 8601 up to the year 9999."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -25,8 +25,8 @@ def query_options(
     """Return a decorator that adds the options of a query; the command receives the `query` itself.
 
     If the query has a window, the command also receives it as `window`. Parameters without a default are
-    arguments, which another decorator adds. Parameters in `without` get no option, and `defaults` replace the
-    query's own.
+    arguments, which a decorator above this one adds. Parameters in `without` get no option, and `defaults`
+    replace the query's own. Raises InvalidQuery for times that do not exist; the query itself is not checked.
     """
     default_start = str(query.start) if issubclass(query, Windowed) else None
     listed = [item for item in parameters(query) if item.attribute not in ("start", "end", *without)]
@@ -61,6 +61,7 @@ def _option_name(attribute: str) -> str:
 
 
 def _option(parameter: Parameter, default: Any) -> Option:
+    """Return the option of a parameter; a flag whose default is true also has `--no-…`."""
     name = f"--{_option_name(parameter.attribute)}"
     text = parameter.about.help.replace("`", "")
     options: dict[str, Any] = {"help": f"{text}." if text else None}

@@ -30,7 +30,8 @@ HTML = "html"
 def output_option(*formats: str) -> Option:
     """Return a decorator that adds --output, which writes to a file in the format of its suffix.
 
-    The command must take these `formats` as its `output_format`.
+    The command must take these `formats` as its `output_format`, from `format_options` above this. Raises
+    UsageError for another suffix, a --format that differs or a missing folder, FileError for the file.
     """
     suffixes = {f".{name}": name for name in formats}
     endings = f"{', '.join([*suffixes][:-1])} or {[*suffixes][-1]}"
@@ -67,7 +68,7 @@ def output_option(*formats: str) -> Option:
 
 
 def _write(output: Path, command: Callable[[], None]) -> None:
-    """Write what a command prints to a file. Raises click.FileError."""
+    """Write what a command prints to a file once it ended, then raise its Exit. Raises click.FileError."""
     # Written at the end, so that a failing report does not leave a partial file.
     written = io.BytesIO()
     text = io.TextIOWrapper(written, encoding="utf-8", newline="")

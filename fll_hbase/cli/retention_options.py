@@ -16,7 +16,10 @@ from fll_hbase.tables import hbase_url
 
 
 def policy_options(command: Command) -> Command:
-    """Add --before, --namespace, --name, --policy and --timezone, received as `rules`, and --dry-run."""
+    """Add --before, --namespace, --name, --policy and --timezone, received as `rules`, and --dry-run.
+
+    Without --before and --policy, the rules expire no run. A wrong combination is a UsageError.
+    """
 
     @click.option(
         "--before", "cutoff_ms", metavar="TIME", type=TIME, help="Delete runs that started before TIME."
@@ -76,7 +79,7 @@ def read_policy(file: BinaryIO) -> RetentionPolicy:
 
 
 def closing_note(store: str, rules: RetentionPolicy, report: RetentionReport) -> str:
-    """Return what a job changes for answers, or how to free the space of rows in HBase, or else ""."""
+    """Return what a cut-off changes, in a dry run or if no run was deleted, else how to free space, or ""."""
     has_cutoff = rules != RetentionPolicy()
     if report.dry_run:
         text = "Without --dry-run, answers leave out runs before the cut-off at once. This cannot be undone."

@@ -46,7 +46,7 @@ class FileRun:
     arguments: dict[str, str] = field(default_factory=dict)
 
     def read(self, file: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
-        """Yield the document that records the file, or an error if the file is too long or unreadable."""
+        """Yield the document that records the file, or its error: TooLarge or UnreadableDocument."""
         # Reading one byte too many is enough to detect a file that is too long.
         raw = file.read(bytes_max + 1)
         error: LineageError | None = None
@@ -61,7 +61,7 @@ class FileRun:
             yield InputLine(1, b"", unreadable)
 
     def _document(self, raw: bytes) -> bytes:
-        """Return the document that records a file as one run: SQL, or a pipeline's config."""
+        """Return the document that records a file. Raises UnicodeDecodeError for SQL, UnreadableDocument."""
         # The document of POST /v3/namespaces/<ns>/sql or /pipelines, which stores and servers record alike.
         run = {
             "application": self.application,
@@ -102,7 +102,10 @@ def row_options(command: Command) -> Command:
 
 
 def run_options(command: Command) -> Command:
-    """Add --sql, --pipeline and their options, received as `file_run`: None for a FILE of another kind."""
+    """Add --sql, --pipeline and their options, received as `file_run`: None for a FILE of another kind.
+
+    The command must have `file`, `namespace` and `dataset_namespace`. A wrong combination is a UsageError.
+    """
 
     @click.option("--sql", is_flag=True, help="FILE is SQL, recorded as one run, as each *.sql is.")
     @click.option("--pipeline", is_flag=True, help="FILE is a pipeline config, recorded as one run.")
@@ -147,9 +150,10 @@ def run_options(command: Command) -> Command:
 
 
 def file_run(kind: str, values: Mapping[str, Any]) -> FileRun:
-    """Return the run of a file from the values of options; without `run` and `start`, a new one of now.
+    """Return the run of a FILE from checked values of options, of which `run` and `start` may be missing.
 
-    Raises UsageError for --argument without `=`, and InvalidQuery for a `start` that is no time.
+    `start` defaults to now, `run` to a new UUID, `dialect` to the first. Raises UsageError for an --argument
+    without a key or `=`, and InvalidQuery for a `start` that is no time.
     """
     start = resolve_option("start", values.get("start") or "now")
     pairs = [argument.partition("=") for argument in values["argument"]]

@@ -46,7 +46,7 @@ class WordChoice(click.Choice):  # type: ignore[type-arg]  # generic since click
             self.fail(error.message + (f" Did you mean {meant!r}?" if meant else ""), param, ctx)
 
     def suggest(self, typed: str) -> str:
-        """Return the word that another one means or resembles, or "" without such a word."""
+        """Return the word, in lower case, that another one means or resembles, or "" without such a word."""
         words = {str(choice).lower(): str(choice) for choice in self.choices}
         word = typed.lower()
         same = (candidate for line in map(str.split, _SAME) if word in line for candidate in line)

@@ -44,7 +44,7 @@ _NO_SETTINGS = {
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:
-    """Return advice about bounds that truncated an answer, such as `pairs_max=250000`, or "" for none."""
+    """Return advice about what cut an answer: `pairs_max=250000`, `hidden`, `damaged`; "" for no bounds."""
     # An answer must not look complete when it is not (decision 0008).
     bounds = list(bounds)
     names = ", ".join(name for name in bounds if name not in _NO_SETTINGS)
@@ -161,8 +161,9 @@ class Connection(LineageClient):
     last 30 days. A time is a string of the REST contract (`now-7d`, `2026-11-01`, `2026-11-01T06:00:00Z`),
     seconds since 1970, a date, or a datetime with a zone. Lists are read page by page up to `limit` items
     (default: 1,000). `incomplete` of an answer names what truncated it. Methods raise InvalidQuery with all
-    invalid arguments, NotFound for names that were never recorded, and StoreUnavailable if the store or
-    server does not answer.
+    invalid arguments, NotFound for names that were never recorded, AmbiguousName, StoreUnavailable if the
+    store or server does not answer in time, CorruptRow, ConfigurationError for a store or URL that cannot be
+    used, and any other LineageError with which a server refuses a request, such as Unauthenticated.
 
     >>> client.programs("bank", "DailyTransactions", field="UID", direction="forward").columns[0]
     'namespace'
@@ -215,7 +216,9 @@ class Connection(LineageClient):
     def _read_pages(self, query: Query[BodyT], paged: Paged) -> TableAnswer[BodyT]:
         """Return the pages up to the limit, joined; `incomplete` names what cut any page.
 
-        `incomplete` also says if more items follow. If pages cannot be joined, the answer is the first page.
+        `incomplete` also says if more items follow. Without a limit, LIMIT applies, unless the query reads
+        all. The window and `next_page` are those of the last page. If pages cannot be joined, the answer is
+        the first page.
         """
         default = None if paged.reads_all else LIMIT
         limit = default if paged.limit is None else paged.limit
@@ -237,7 +240,7 @@ class Connection(LineageClient):
         return replace(table, incomplete="; ".join([*filter(None, [table.incomplete]), *more]))
 
     def _pages(self, page: Any, limit: int | None) -> Iterator[Answer[Any]]:
-        """Yield pages until they have `limit` items, or all pages for None."""
+        """Yield pages in the window of the first one until they have `limit` items, or all pages for None."""
         while True:
             # A page may have fewer items than its limit, because of FLL_LIST_LIMIT_MAX or a bounded search.
             answer = self.read_answer(replace(page, limit=limit))

@@ -29,7 +29,8 @@ def open_client(
     For a server, `timeout_seconds` limits the retries of one request, and `settings` give the token (default:
     FLL_TOKEN). For a store, `settings` give the limits (default: built in, without FLL_* variables), `clock`
     returns the time of queries in milliseconds since 1970, and `create` allows a SQLite file that does not
-    exist yet. Raises ConfigurationError for any other URL or a missing file, and StoreUnavailable.
+    exist yet. Raises ConfigurationError for an invalid token or variable, any other URL, a missing file or
+    a store of an earlier release, and StoreUnavailable if the store does not answer. A server is not asked.
     """
     # Closing the client closes a store that was opened here. An open store belongs to the caller.
     if isinstance(store_or_url, str) and store_or_url.startswith(config.SERVER_SCHEMES):
@@ -51,7 +52,8 @@ def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
     Answers and errors are the same for a store and a server. For a store, the FLL_* variables set the limits,
     and a SQLite file must exist. For a server, FLL_TOKEN is sent with each request, and `timeout_seconds`
     limits the retries of one request; the first query connects. Close the client, or use it in a `with`
-    block. Raises ConfigurationError for any other URL or a missing file, and StoreUnavailable.
+    block. Raises ConfigurationError for invalid FLL_* variables, any other URL, a missing file or a store of
+    an earlier release, and StoreUnavailable if the store does not answer.
 
         with connect("sqlite:///data/field_level_lineage.db") as client:
             frame = client.programs("bank", "DailyTransactions", field="UID").to_pandas()

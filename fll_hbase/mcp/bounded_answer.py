@@ -79,7 +79,7 @@ class _Cuts:
         return [path for path, count in self.listed.most_common() if self.shown[path] < count]
 
     def lines(self) -> list[str]:
-        """Return lines about the longest lists that lack items, and about cut texts."""
+        """Return lines about the four longest lists that lack items, and about cut texts."""
         lines = [
             f"{path[:_PATH_CHARACTERS_MAX] or 'answer'}: {self.shown[path]:,} of {self.listed[path]:,} items"
             for path in self.lists()[:_CUTS_LISTED_MAX]
@@ -88,7 +88,7 @@ class _Cuts:
 
 
 def _smaller_limit(query: Query[Any], cuts: _Cuts) -> int | None:
-    """Return the limit with which a page should fit, or None if its list was not cut or has one item."""
+    """Return a smaller limit for a page whose list was cut, None if it was not or has no limit above 1."""
     if not isinstance(query, Paged) or query.limit is None or query.limit == 1:
         return None
     if not query.joins_pages:
@@ -199,7 +199,7 @@ def _shorten(
 
 
 def _time_text(name: str, value: Any) -> Any:
-    """Return a time in a member with this name as ISO 8601 in UTC, and any other value as it is."""
+    """Return a number as ISO 8601 in UTC if its name and size are of a time, else the value as it is."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or value < _SECONDS_MIN or not _TIME_NAME.search(name):
         return value

@@ -100,8 +100,8 @@ class QueryTool:
     def to_query(self, arguments: Mapping[str, Any]) -> Query[Any]:
         """Return the query of a call; null means that an argument is absent.
 
-        Raises InvalidQuery with every argument that is missing, unknown or not valid, and UnreadableDocument
-        with every error of what HTTP sends in a body.
+        A list without a limit gets PAGE_LIMIT. Raises InvalidQuery with every argument that is missing,
+        unknown or not valid, and UnreadableDocument with every error of what HTTP sends in a body.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
         body = {name: given.pop(name) for name in self.body_members if name in given}
@@ -127,7 +127,7 @@ class QueryTool:
         return query
 
     def _value_schema(self, parameter: Parameter) -> Json:
-        """Return the JSON schema of one argument, with its help, bounds and default."""
+        """Return the JSON schema of one argument, with its help, words, bounds and default, if it has any."""
         about, name = parameter.about, parameter.attribute
         is_page_limit = name == "limit" and issubclass(self.query, Paged)
         is_counted = parameter.kind is Kind.COUNT

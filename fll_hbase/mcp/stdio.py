@@ -47,6 +47,7 @@ def serve(connect: Connect, *, can_record: bool, bytes_max: int, seconds: float)
 
 
 async def _serve(source: ToolSource) -> None:
+    """Serve the tools of a source on standard input and output until the input ends."""
     from mcp.server.stdio import stdio_server
 
     server = create_server(source)

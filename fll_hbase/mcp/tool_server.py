@@ -140,7 +140,7 @@ def _described(name: str, description: str, input_schema: Json, *, is_read: bool
 
 
 def _result(source: ToolSource, name: str, arguments: Json) -> types.CallToolResult:
-    """Return the result of a call as text and structured content, or its error as text."""
+    """Return the result of a call as text and structured content, or any error as text cut to `bytes_max`."""
     import mcp_types as types
 
     try:
@@ -159,7 +159,7 @@ def _result(source: ToolSource, name: str, arguments: Json) -> types.CallToolRes
 def _record(source: ToolSource, arguments: Json) -> Json:
     """Record the document of a call, and return its acknowledgement with the first warnings.
 
-    Raises LineageError.
+    Raises InvalidQuery with every invalid argument, and the error of a document that is not recorded.
     """
     document, namespace = arguments.get("document"), arguments.get("namespace") or ""
     listed = _RECORD_SCHEMA["properties"]

@@ -22,7 +22,8 @@ class Circuit:
     """Decides whether a call may be made, and how long it may wait. Not safe for threads.
 
     Half of the budget is for calls while the circuit is closed, the rest for single attempts while it is
-    open. A call that fails opens it; one that succeeds closes it. `clock` returns seconds.
+    open. A call that fails opens it; one that succeeds closes it. A budget of more than a day is a day, and
+    an empty one is full again after REFILL_SECONDS. `clock` returns seconds.
     """
 
     def __init__(self, budget_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,13 +42,17 @@ class Circuit:
         return max(self._next_attempt - self._clock(), 0.0) if self.is_open else 0.0
 
     def limit_seconds(self) -> float:
-        """Return how long the next call may wait: one attempt if the circuit is open, else the whole call."""
+        """Return how many seconds the next call may wait.
+
+        If the circuit is open, this is half of the time left, from 0.1 to 5 s. If it is closed, this is what
+        is left beyond half of the budget, and never less than if it were open.
+        """
         left = self._refill()
         probe = max(min(PROBE_SECONDS, left / 2), LIMIT_SECONDS_MIN)
         return probe if self.is_open else max(left - self._budget_seconds / 2, probe)
 
     def add_failure(self, waited_seconds: float) -> None:
-        """Count a call that failed after `waited_seconds`; open the circuit or keep it open."""
+        """Count a call that failed after `waited_seconds`; open the circuit, or double the pause if it is."""
         self._spend(waited_seconds)
         self._pause_seconds = (
             min(2 * self._pause_seconds, PAUSE_SECONDS_MAX) if self.is_open else PAUSE_SECONDS_FIRST

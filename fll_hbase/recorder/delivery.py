@@ -107,7 +107,12 @@ class Delivery:
         self._spool_failed = False
 
     def deliver(self, run: RunOfProgram, document: LocatedDocument) -> Recorded | Spooled:
-        """Record a document, or spool it if the failure is not its own fault. Raises LineageError."""
+        """Record a document, or put it into the spool, if there is one, after an error that is not its fault.
+
+        If an earlier document of its run is still in the spool, it replaces that one. Raises the error of a
+        refused document, and any other LineageError if there is no spool. Raises StoreUnavailable if the
+        spool fails, and ConfigurationError for invalid settings.
+        """
         # Open the spool first, to report an unusable spool when the job starts, not when it is needed.
         spool = self._spool
         earlier = self._files.get(run)
@@ -124,7 +129,11 @@ class Delivery:
             return Spooled(run.run, self._put(spool, run, document, error), error)
 
     def close(self) -> None:
-        """Close the client, and log how many runs were lost or spooled. The next call opens it again."""
+        """Close the client, and log how many runs were lost or spooled, if any. The next call opens it again.
+
+        Lost runs are those that were not logged one by one, since the server last answered or this was
+        called. Spooled documents are counted since the start.
+        """
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -160,7 +169,7 @@ class Delivery:
 
     @cached_property
     def _spool(self) -> Spool | None:
-        """Open the spool, if there is one. If it is unusable, report that once and let the job go on."""
+        """Open the spool; return None if none is set, or if it is unusable, which is logged once."""
         settings = self._settings
         if not self._spool_directory:
             return None
@@ -172,7 +181,11 @@ class Delivery:
             return None
 
     def _send(self, document: LocatedDocument) -> RecordResult:
-        """Record a document within the budget, or by a single attempt after failures. Raises LineageError."""
+        """Record a document within the budget, or by a single attempt if the circuit is open.
+
+        Raises CircuitOpen if the circuit blocks calls, and if a single attempt gets no answer. The first call
+        without an answer is logged, and raises StoreUnavailable. Raises any other error of the document.
+        """
         blocked_seconds = self._circuit.blocked_seconds()
         if blocked_seconds:
             raise CircuitOpen(f"the server did not answer; the next attempt is in {blocked_seconds:.0f} s")
@@ -223,7 +236,11 @@ class Delivery:
     def _deliver_in_order(
         self, spool: Spool, run: RunOfProgram, document: LocatedDocument, earlier: Path
     ) -> Recorded | Spooled:
-        """Deliver a document that replaces an earlier document of its run in the spool."""
+        """Put a document into the spool, then try to send it; `earlier` is the file of the same run.
+
+        If the document is recorded, both files are removed. If it is refused, its own file is removed, and
+        the error is raised. If it cannot be sent, it stays in the spool, and `earlier` is removed.
+        """
         # If this document were sent past the spool, the earlier one would later replace it. So it goes into
         # the spool first, and is sent only while no other process sends the spool.
         path = self._put(spool, run, document)

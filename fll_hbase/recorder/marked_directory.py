@@ -21,8 +21,8 @@ class Marker:
 def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
     """Return the absolute path of a marked directory; `create` makes it, or marks an existing empty one.
 
-    Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
-    another release, or cannot be written.
+    A leading `~` is expanded. Raises ConfigurationError for a directory that is missing or has no marker,
+    unless `create` gives it one, for the marker of another release, and if it cannot be read or written.
     """
     directory = path.expanduser().absolute()
     try:
@@ -76,7 +76,7 @@ def _is_empty(directory: Path, marked: Marker) -> bool:
 def write_durably(path: Path, content: bytes) -> None:
     """Create a file of this user only, and return once its content is on the disk.
 
-    Raises OSError, also if it exists.
+    Raises OSError, also if it exists. A file that cannot be written in full stays.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:

@@ -51,6 +51,7 @@ def pipeline_document(run: Run, config: Json, arguments: Mapping[str, str], *, n
 
 
 def _run_to_dict(run: Run) -> Json:
+    """Return the member `run` of a document. Raises ValueError for an invalid state."""
     version = {"version": run.version} if run.version else {}
     return {
         "application": run.application,

@@ -52,8 +52,8 @@ class LineageRecorder:
 
     `store_or_url` is an open LineageStore, or the URL of a store (`sqlite:///…`) or server (`http://…`),
     which is opened with the first run. `namespace` is used for a `Run` that names none. A failure is logged
-    at ERROR (at DEBUG while the server is known to fail) and returned as NotRecorded;
-    `on_error=OnError.RAISE` also raises it.
+    at ERROR (at DEBUG while the server is known to fail) and returned as NotRecorded, or raised with
+    `on_error=OnError.RAISE`.
 
     `timeout_seconds` (default: FLL_RECORDER_SECONDS, else 60) bounds how long all calls together wait for a
     server that fails. Afterwards calls return at once, and the server is retried from time to time. Documents
@@ -95,7 +95,7 @@ class LineageRecorder:
         run: the recorder merges the destinations of its last 1,000 runs. Recording a destination again
         replaces its operations, and `run.with_state(...)` replaces the run's state.
 
-        Returns Recorded, Spooled or NotRecorded. Raises only if `on_error` is RAISE.
+        Returns Recorded, Spooled or NotRecorded. Raises the error, of any class, only if `on_error` is RAISE.
 
         >>> run = Run(application="Ratings", program="rate", run="rate-1")
         >>> read = FieldOperation("read", inputs=[Source("bank", "CustomerAccounts")], outputs=["balance"])
@@ -162,7 +162,10 @@ class LineageRecorder:
         return NotRecorded(run_id, failure)
 
     def _record(self, part: DestinationOperations, run: Run) -> Recorded | Spooled:
-        """Send all destinations of the run so far with this one; forget this one if it is refused."""
+        """Send all destinations of the run so far with this one; forget this one unless it may be stored.
+
+        It may be stored after StoreUnavailable. Raises LineageError, and ValueError for an invalid state.
+        """
         namespace = run.namespace or self._namespace
         key = _key(run, namespace)
         dataset = part.destination.namespace, part.destination.name
@@ -189,7 +192,7 @@ class LineageRecorder:
         run: Run,
         arguments: Mapping[str, str],
     ) -> Recorded | Spooled:
-        """Send the run of a pipeline, its config merged with the contexts. Raises LineageError."""
+        """Send the run of a pipeline, its config merged with the contexts. Raises what `_record` raises."""
         namespace = run.namespace or self._namespace
         config = merge_stage_contexts(config, contexts)
         payload = payloads.pipeline_document(run, config, arguments, namespace=namespace)
@@ -197,7 +200,7 @@ class LineageRecorder:
             return self._send(run, payload, namespace)
 
     def _send(self, run: Run, payload: Json, namespace: str) -> Recorded | Spooled:
-        """Record one document, or put it into the spool. Raises LineageError."""
+        """Record one document, or put it into the spool; the caller holds the lock. Raises LineageError."""
         document = locate(InputLine(1, json.dumps(payload).encode()), namespace=namespace)
         return self._delivery.deliver(_key(run, namespace), document)
 

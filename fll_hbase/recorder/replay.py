@@ -45,7 +45,10 @@ def replay(
 
 
 def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
-    """Yield documents as lines numbered by position, without absent files. Raises SpoolError."""
+    """Yield documents as lines numbered by position in `paths`; skip absent files. Raises SpoolError.
+
+    A document of more than `bytes_max` bytes is a line with the error TooLarge.
+    """
     for number, path in enumerate(paths):
         try:
             with path.open("rb") as file:

@@ -111,8 +111,8 @@ class Spool:
     def sending(self) -> Iterator[None]:
         """Return a context in which other processes cannot send documents of this spool.
 
-        Raises SpoolError at once if another process sends them. Two processes that send at the same time
-        could store documents of a run in the wrong order.
+        Raises SpoolError at once if another process, or another such context of this one, sends them. Two
+        that send at the same time could store documents of a run in the wrong order.
         """
         with _spool_error(f"the spool {self.path} cannot be read"):
             descriptor = os.open(self.path / MARKER, os.O_RDWR)
@@ -132,7 +132,7 @@ class Spool:
         self._usable.bytes -= size
 
     def _find_space(self, size: int) -> _Space:
-        """Return a share of the space left, enough for `size` bytes. Raises SpoolError if full."""
+        """Return a share of the space left, at least one file of `size` bytes. Raises SpoolError if full."""
         sizes = [entry.stat().st_size for entry in self._entries()]
         free_files, free_bytes = self._limits.files_max - len(sizes), self._limits.bytes_max - sum(sizes)
         if free_files < 1 or free_bytes < size:
@@ -180,8 +180,8 @@ class Spool:
 def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) -> Spool:
     """Open the spool at `path`; `create` makes the directory, or marks an existing empty one.
 
-    Raises ConfigurationError for a directory that is missing, has other files and no marker, was written by
-    another release, or cannot be written.
+    Raises ConfigurationError for a directory that is missing or has no marker, unless `create` gives it one,
+    for a spool of another release, and if it cannot be read or written.
     """
     return Spool(open_marked(Path(path), MARKED, create=create), limits)
 

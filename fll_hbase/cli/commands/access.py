@@ -44,7 +44,10 @@ class _SubjectParam(click.ParamType):  # type: ignore[type-arg]  # generic since
 
 
 def _grant_options(*, required: bool) -> Option:
-    """Add --role and --namespace, each repeatable, received as `grants` of each role on each pattern."""
+    """Add --role and --namespace, each repeatable, received as `grants` of each role on each pattern.
+
+    Without either, `grants` is empty, unless they are `required`; one of them alone is a UsageError.
+    """
 
     def decorate(command: Command) -> Command:
         @click.option(
@@ -77,8 +80,9 @@ def _grant_options(*, required: bool) -> Option:
 
 @contextmanager
 def _access(store: str | None, *, create: bool = False) -> Iterator[AccessStore]:
-    """Return a context with the tokens and grants of a store. Raises ConfigurationError for a server.
+    """Return a context with the tokens and grants of a store; close the store at the end.
 
+    Raises ConfigurationError if FLL_SERVER is set without --store, and if the store does not exist.
     With `create`, a store that does not exist is made and reported, if --store or FLL_STORE names it.
     """
     settings = config.from_environment(store=store)
@@ -191,7 +195,10 @@ def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) ->
 
 
 def _lifetime_ms(text: str | None) -> int | None:
-    """Return a lifetime in milliseconds, or None if it is unlimited. Raises InvalidQuery."""
+    """Return a lifetime in milliseconds, or None for None, which is unlimited.
+
+    Raises InvalidQuery for a text that is no age, is in months or years, or is more than 36,500 days.
+    """
     if text is None:
         return None
     try:

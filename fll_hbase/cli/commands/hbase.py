@@ -160,7 +160,7 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
 
 
 def _rows(table: Table, prefix: bytes, last: bytes) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows with a prefix, a page at a time, after the key `last`."""
+    """Yield the rows with a prefix, or all for an empty one, after the key `last` unless it is empty."""
     start = max(prefix, last + b"\x00") if last else prefix
     stop = prefix + b"\xff" if prefix else EVERYTHING[1]
     while start < stop:
@@ -172,7 +172,11 @@ def _rows(table: Table, prefix: bytes, last: bytes) -> Iterator[tuple[bytes, Row
 
 
 def _key(text: str) -> bytes:
-    """Return a key, or the beginning of one, as typed or as `to_text` writes it."""
+    r"""Return the bytes of a key, or of its beginning, from text as typed or as `to_text` writes it.
+
+    In a text with `\xNN`, these are bytes, and the rest is unchanged. In others, all but ASCII letters,
+    digits, `.`, `_`, `~` and _KEY_CHARACTERS is percent-encoded.
+    """
     # Names may be typed as they are, except the separator and `%`, which begins an escape.
     typed = text.encode("utf-8", "surrogateescape")
     if _RAW_BYTE.search(typed):

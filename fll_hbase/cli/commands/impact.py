@@ -54,7 +54,7 @@ class KindList(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 
 
 def change_options(command: Command) -> Command:
-    """Add the options of a change: of a single field, a SQL file, a pipeline or a dbt project."""
+    """Add the options of a change, unchecked: of a single field, a SQL file, a pipeline or a dbt project."""
     file = click.File("rb")
     folder = click.Path(path_type=Path)
     options: tuple[Option, ...] = (
@@ -196,7 +196,7 @@ def _field_change(namespace: str, name: str, field: str, change: Mapping[str, An
 
 
 def _document(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document that would be recorded. Raises UnreadableDocument or TooLarge for its file."""
+    """Return the document that would be recorded. Raises UnreadableDocument, TooLarge or UsageError."""
     if change["dbt"] is not None:
         # Imported here, because the other changes need no reader of artifacts.
         from fll_hbase.sources import dbt

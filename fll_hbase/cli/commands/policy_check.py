@@ -124,7 +124,10 @@ def event(policy: FlowPolicy, event_id: str, flow: Flow) -> Json:
 
 @contextmanager
 def _delivery(url: str | None, secret_file: BinaryIO | None) -> Iterator[Callable[[Json], None]]:
-    """Return a context with the function that delivers an event: to a webhook, or to standard output."""
+    """Return a context with a function that delivers an event, to a webhook or to standard output.
+
+    Raises ConfigurationError for a URL or secret that a webhook cannot use.
+    """
     if url is None or secret_file is None:
         yield _print
         return

@@ -43,7 +43,10 @@ def questions(*, file: BinaryIO, target: Target) -> None:
 
 
 def _read(file: BinaryIO) -> Sequence[dict[str, Any]]:
-    """Return the questions of a JSON file, or of one path per line. Raises UnreadableDocument."""
+    """Return the questions of a file that begins with `{`, which is JSON, or else has one path per line.
+
+    Raises UnreadableDocument for a file that has none, is not UTF-8 or has over FILE_BYTES_MAX bytes.
+    """
     raw = file.read(FILE_BYTES_MAX + 1)
     try:
         text = raw.decode()

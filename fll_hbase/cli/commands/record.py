@@ -143,7 +143,7 @@ def _process(
     *,
     take_over: bool,
 ) -> None:
-    """Record or preview a batch, and add its results to the report. Raises StoreUnavailable."""
+    """Record or preview a batch, and report its results. Raises LineageError if the whole batch fails."""
     results: Sequence[RecordResult | DocumentPreview | LineageError]
     try:
         if report.dry_run:
@@ -276,6 +276,7 @@ class _Report:
             bar.print("further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)")
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
+        """Print a warning that was not printed before; after WARNINGS_MAX, only that there are others."""
         # The set grows to one more than the maximum, to mark that the last line was printed.
         if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return
@@ -334,8 +335,8 @@ def _entry_lines(entry: LineageEntry) -> Iterator[str]:
 def _dataset_question(client: Connection, run: str) -> str:
     """Return the command that shows the lineage of a dataset that a run wrote, or else read.
 
-    Return "" without a dataset, or if the run cannot be read. The window of the command contains the run, and
-    is left out if it is the default. This takes one read.
+    Return "" without a dataset, for a name that is not printable, or if the run cannot be read. The window of
+    the command is the day of the run, and is left out if the default contains it. This takes one read.
     """
     try:
         details = client.run(run).body

@@ -73,7 +73,7 @@ def watch(
 
 
 def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list[Event]]:
-    """Yield the events of a server in lists, each once, oldest first; if `follow`, continue forever."""
+    """Yield lists of new events of a server, oldest first, which may be empty; if `follow`, forever."""
     # Further documents of a millisecond can arrive after a request, so the next request includes it again.
     shown: set[Event] = set()
     while True:
@@ -96,7 +96,8 @@ def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list
 def _datasets(client: Connection, events: Sequence[Event]) -> dict[tuple[str, str], list[Json]]:
     """Return the datasets of the newest runs of events by namespace and run, in one request.
 
-    Runs that may not be read, or that the server no longer has, are left out.
+    The newest are at most QUERIES_MAX. Runs of refused documents, and runs that may not be read or that the
+    server no longer has, are left out.
     """
     accepted = (event for event in events if event.run and event.outcome != "refused")
     runs = list(dict.fromkeys((event.namespace, event.run) for event in accepted))[-QUERIES_MAX:]
@@ -127,6 +128,7 @@ def _datasets_of(operations: Sequence[Json]) -> Iterator[Json]:
 
 
 def _dataset_line(dataset: Json) -> str:
+    """Return a dataset as a line with its first COLUMNS_MAX columns."""
     names = dataset["columns"]
     more = f" and {len(names) - COLUMNS_MAX:,} more" if len(names) > COLUMNS_MAX else ""
     shown = ", ".join(names[:COLUMNS_MAX]) or "no column"
@@ -134,6 +136,7 @@ def _dataset_line(dataset: Json) -> str:
 
 
 def _line(event: Event) -> str:
+    """Return an event as a line, and a line for each reason below it."""
     sender = event.sender or event.client or "-"
     about = " ".join(filter(None, (event.namespace, event.program, event.run)))
     warnings = f", warnings: {event.warnings}" if event.warnings else ""

@@ -25,7 +25,7 @@ _CHANGE_COLUMNS = (Column("change", grouped=True), "field", "to", "fields", "dat
 
 
 def history_table(body: HistoryAnswer, query: History, window: WindowText, note: str = "") -> RenderableType:
-    """Render stretches, newest first, with a line for runs of the dataset without the field."""
+    """Render stretches, newest first, with lines for runs without the field, or a message with the `note`."""
     if not body.stretches and not body.missing_before:
         return empty_message(window, note)
     field = escape_control(f"{query.dataset}.{query.field}")

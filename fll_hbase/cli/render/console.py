@@ -61,7 +61,10 @@ def print_json(body: Any) -> None:
 
 
 def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:
-    """Format a time to the second, or to the millisecond if it is not a whole second, without its zone."""
+    """Format a time to the second, or to the millisecond if it is not a whole second, without its zone.
+
+    A time beyond the year 9999 becomes its milliseconds, such as `253402300800000 ms`.
+    """
     try:
         time = datetime.fromtimestamp(milliseconds // 1000, zone)
     except (OverflowError, ValueError, OSError):

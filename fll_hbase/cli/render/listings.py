@@ -36,7 +36,7 @@ _VERBS = {"forward": "reads", "backward": "writes", "both": "reads and writes"}
 
 
 def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, note: str) -> RenderableType:
-    """Render the programs that read a dataset or field, with how often and when."""
+    """Render the programs that read a dataset or field, how often and when, or a message with the note."""
     if not programs:
         return empty_message(window, note)
     heading = f"Programs that read {escape_control(subject)}, {describe_window(window)}"
@@ -52,7 +52,7 @@ def consumers_page(programs: Sequence[Row], subject: str, window: WindowText, no
 
 
 def _program(program: Row) -> str:
-    """Return a program as text with its other names, or only its name if its namespace is hidden."""
+    """Return a program as text with its other names unless hidden, and a mark if its columns are unknown."""
     mark = " (columns unknown)" if program["columns"] else ""
     if program["namespace"] == HIDDEN_NAMESPACE:
         return f"{program['program']}{mark}"

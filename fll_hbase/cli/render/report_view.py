@@ -35,7 +35,7 @@ def report_page(document: Document, *, has_annex: bool) -> RenderableType:
 
 
 def _section(section: Section, brief: Collection[str]) -> Iterator[RenderableType]:
-    """Yield a table below its title, with the columns of `brief`, or with all if it is empty."""
+    """Yield a title and the table below it, if any: the columns of `brief`, or of all, that have a value."""
     yield Text()
     yield Text(escape_control(section.title), style="bold")
     rows = section.rows

@@ -137,7 +137,7 @@ def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
 def lineage_tables(
     entries: Sequence[LineageEntry], dataset: Dataset, window: WindowText, note: str = ""
 ) -> RenderableType:
-    """Render entries of dataset lineage: a table for each direction, a row for each pair of fields."""
+    """Render a table for each direction, a row for each pair of fields, or a message with the `note`."""
     if not entries:
         return empty_message(window, note)
     parts: list[RenderableType] = []
@@ -153,7 +153,7 @@ def lineage_tables(
 def runs_table(
     runs: Sequence[Row], window: WindowText, note: str = "", *, subject: str = ""
 ) -> RenderableType:
-    """Render runs of a `subject`, a dataset or namespace, in the order of the answer, newest first."""
+    """Render runs of a `subject` in the order of the answer, newest first, or a message with the `note`."""
     if not runs:
         return empty_message(window, note)
     # Runs of a namespace have no direction, because they are listed without a dataset.
@@ -230,7 +230,7 @@ def _field_pairs(entry: LineageEntry) -> Iterator[tuple[str, str, str]]:
 
 
 def reach_table(body: ReachAnswer, query: Reach, window: WindowText, note: str = "") -> RenderableType:
-    """Render the edges, nearest to the field first, and separately below them edges that are not in order."""
+    """Render the edges of each direction, nearest to the field first, or a message with the `note`."""
     if not body.edges and not body.unknown:
         return empty_message(window, note)
     words = _REACH_TITLES if query.direction == "both" else (query.direction,)
@@ -238,7 +238,7 @@ def reach_table(body: ReachAnswer, query: Reach, window: WindowText, note: str =
 
 
 def _direction_table(body: ReachAnswer, query: Reach, window: WindowText, direction: str) -> RenderableType:
-    """Render the edges of one direction: first edges in the order of runs, then others, then unknown ones."""
+    """Render the edges of one direction by hop: in the order of runs, then others, then unknown ones."""
     hops = {str(node): node.hops for node in body.nodes}
     edges = [edge for edge in body.edges if edge.direction in (None, direction)]
     in_order, others = (

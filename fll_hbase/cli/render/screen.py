@@ -222,7 +222,7 @@ def _items_within(block: Block, lines: int) -> int:
 
 
 def fair_shares(needs: Sequence[int], room: int) -> list[int]:
-    """Return fair shares of the room, in the order of the needs, without exceeding a need."""
+    """Return equal shares of the room, in the order of the needs; small needs leave the rest to others."""
     shares = [0] * len(needs)
     for index, number in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
         shares[number] = min(needs[number], room // (len(needs) - index))

@@ -162,6 +162,7 @@ def _texts(grid: _Grid, screen: Screen, *, short: bool) -> _Grid:
 
 
 def _text(cell: CellText, column: Column, screen: Screen, *, short: bool) -> str:
+    """Return a cell as escaped text, a sentence as Prose, a checksum as "" unless the screen is verbose."""
     if isinstance(cell, Moment):
         return cell.on_screen(screen.now_ms, short=short)
     if isinstance(cell, Checksum) and not screen.is_verbose:

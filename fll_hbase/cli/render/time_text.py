@@ -25,16 +25,17 @@ class Moment:
     to_minute: bool = False
 
     def __str__(self) -> str:
-        """Return the time in full, as for a pipe."""
+        """Return the time for a pipe: in full, or to the minute if `to_minute`."""
         zone = ZoneInfo(self.zone)
         if self.to_minute:
             return format_time(self.milliseconds // 60_000 * 60_000, zone).removesuffix(":00")
         return format_time(self.milliseconds, zone)
 
     def on_screen(self, now_ms: int, *, short: bool) -> str:
-        """Return the time to the second, or to the minute if `short`. A time of today has no date.
+        """Return the time to the second, or to the minute if `short` or `to_minute`.
 
-        A short time in the year of `now_ms` has no year.
+        A time on the day of `now_ms` has no date. A short time in the year of `now_ms` has no year. A time
+        beyond the year 9999 is in milliseconds, as `… ms`.
         """
         text = format_time(self.milliseconds // 1_000 * 1_000, ZoneInfo(self.zone))
         if text.endswith("ms"):

@@ -63,7 +63,7 @@ class LocalClient(Connection):
     def preview(
         self, documents: Sequence[LocatedDocument], *, take_over: bool = False
     ) -> list[DocumentPreview | LineageError]:
-        """Read documents, check their run ids, and return the lineage that they would record."""
+        """Read documents, check their run ids, and return the lineage or the error of each, in order."""
         parsed = self._read(documents)
         conflicts = find_conflicts(self._store, parsed, take_over=take_over)
         return [conflict or _preview(document) for conflict, document in zip(conflicts, parsed, strict=True)]
@@ -82,7 +82,7 @@ class LocalClient(Connection):
     # Built on first use: an invalid FLL_NAME_RULES must not stop queries, which need no reader.
     @cached_property
     def _reader(self) -> DocumentReader:
-        """Return the reader of documents."""
+        """Make the reader of documents. Raises ConfigurationError for invalid name rules."""
         return DocumentReader(
             columns=self._store.catalogue.field_names,
             name_rules=name_rules.parse_rules(self._settings.name_rules, self._settings.namespace_rules),

@@ -47,8 +47,9 @@ class Layout:
 def lay_out(heights: Sequence[float], wires: Sequence[Wire]) -> Layout:
     """Return the places of boxes with these heights and wires.
 
-    The time grows linearly with wires and lanes. The same input gives the same layout. Wires of one box that
-    pass a column share a lane. A wire that leads back passes below its boxes.
+    The time grows linearly with wires and lanes. The same input gives the same layout. The least `y` is 0.
+    Wires of one box that pass a column share a lane. A wire that leads back also has lanes in the columns of
+    its boxes. A wire from a box to itself, or beyond LANES_MAX, has no lanes.
     """
     columns = _columns(len(heights), dict.fromkeys(wire[:2] for wire in wires if wire.source != wire.target))
     boxes = [Item(column, height, GAP) for column, height in zip(columns, heights, strict=True)]
@@ -114,7 +115,7 @@ def _order(following: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _lanes(wire: Wire, columns: Sequence[int], shared: dict[tuple[int, int, bool], Item]) -> list[Item]:
-    """Return the lanes of a wire, one in each column that it passes, and add new lanes to `shared`."""
+    """Return the lanes of a wire, one in each column that it passes, if any; add new lanes to `shared`."""
     first, last = columns[wire.source], columns[wire.target]
     is_back = last <= first
     if wire.source == wire.target:

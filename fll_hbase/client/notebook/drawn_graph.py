@@ -75,7 +75,7 @@ class DrawnGraph:
         self.links[source, target] = Link(kind, link.failed and other.failed, link.late and other.late)
 
     def cut(self, fields_max: int = FIELDS_MAX, links_max: int = LINKS_MAX) -> DrawnGraph:
-        """Return the part nearest to the starts, with notes about the number of fields and links left out."""
+        """Return the part nearest to the starts, up to these numbers, with notes of how many are left out."""
         parents = self._walk()
         order = {end: number for number, end in enumerate(parents)}
         drawn = DrawnGraph(self.boxes)
@@ -95,7 +95,10 @@ class DrawnGraph:
         return drawn
 
     def _walk(self) -> dict[End, tuple[End, End] | None]:
-        """Return all ends, the nearest to the starts first, each with the link that reached it."""
+        """Return all ends, nearest to the starts first, each with the link that reached it, or None.
+
+        Ends that no start reaches come last.
+        """
         beside: dict[End, list[tuple[End, tuple[End, End]]]] = defaultdict(list)
         for ends in self.links:
             beside[ends[0]].append((ends[1], ends))
@@ -137,6 +140,7 @@ def _add_unknown(graph: DrawnGraph, relations: Iterable[UnknownRelation]) -> Non
 
 
 def _reach(_: Reach, body: ReachAnswer) -> DrawnGraph:
+    """Return the graph of nodes, edges and relations with unknown fields; nodes of hop 0 are starts."""
     graph = DrawnGraph()
     for node in body.nodes:
         notes = {"dropped": node.dropped, "not in order": node.in_order is False}
@@ -152,6 +156,7 @@ def _reach(_: Reach, body: ReachAnswer) -> DrawnGraph:
 
 
 def _lineage(query: Lineage, body: tuple[LineageEntry, ...]) -> DrawnGraph:
+    """Return the graph of pairs of fields; a field without another end is noted `dropped` or `generated`."""
     graph = DrawnGraph()
     start = End(Box(query.name, query.namespace))
     graph.starts[graph.add(start)] = None
@@ -172,6 +177,7 @@ def _lineage(query: Lineage, body: tuple[LineageEntry, ...]) -> DrawnGraph:
 
 
 def _field_lineage(query: FieldLineage, body: FieldLineageAnswer) -> DrawnGraph:
+    """Return the graph of nodes in boxes of their operations, or of the field alone without nodes."""
     graph = DrawnGraph("box")
     operations = {operation.name: operation for operation in body.operations}
     nodes = {node.id: node for node in body.nodes}
@@ -200,7 +206,7 @@ def _node_end(node: Node, operation: str, operations: Mapping[str, Operation]) -
 
 
 def _operation_box(name: str, operations: Mapping[str, Operation]) -> Box:
-    """Return the box of one operation with its text, or of several operations with only their names."""
+    """Return the box of an operation with its dataset or description, or of several with only their names."""
     operation = operations.get(name)
     if operation is None:
         return Box(name, is_operation=True)
@@ -215,7 +221,7 @@ def _add_node(
     ends: Iterable[End],
     operations: Mapping[str, Operation],
 ) -> None:
-    """Add a node at its ends, and links to the fields of datasets that it is written to."""
+    """Add a node at its ends, with links to fields it is written to; the field of the query is a start."""
     subject = (query.namespace, query.name, query.field)
     for end in ends:
         graph.add(end)
@@ -230,7 +236,7 @@ def _add_node(
 
 
 def _unlinked(body: FieldLineageAnswer) -> list[str]:
-    """Return a note about operations of the answer without a field or link, if there are any."""
+    """Return a note with up to five operations of the answer without a field or link; none without any."""
     linked = {name for item in body.connections for name in item.operations or (item.operation,)}
     linked |= {node.origin for node in body.nodes}
     written = {dataset for node in body.nodes for dataset in node.destinations()}
@@ -258,6 +264,7 @@ def _report(start: FieldName, fields: Iterable[ReachedField], *, backward: bool)
 
 
 def _consumption(_: Consumption, body: ConsumptionAnswer) -> DrawnGraph:
+    """Return the paths to derived fields; a page after the first has only the field and a note."""
     graph = _report(body.field, body.derived or (), backward=False)
     _add_unknown(graph, body.unknown or ())
     if body.derived is None:

@@ -28,7 +28,7 @@ _SPAN = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
 def title_of(query: Query[Any] | None) -> str:
-    """Return the kind and the subject of a query, such as `Field lineage of bank/RiskScores.risk_band`."""
+    """Return the kind and subject of a query, such as `Reach of bank/RiskScores.risk_band`, or `Answer`."""
     if query is None:
         return "Answer"
     first, *others = _SPAN.sub(" ", type(query).__name__.replace("OpenL", "Openl")).split()
@@ -39,7 +39,7 @@ def title_of(query: Query[Any] | None) -> str:
 
 
 def facts_of(answer: TableAnswer[Any]) -> list[str]:
-    """Return the window of an answer, and the parameters of its query that differ from the default."""
+    """Return the window of an answer, if any, and optional parameters that differ from their default."""
     facts = []
     if answer.window:
         start, stop = map(_time, (answer.window.start_ms, answer.window.stop_ms))
@@ -60,7 +60,7 @@ def warnings_of(answer: TableAnswer[Any]) -> list[str]:
 
 
 def to_html(answer: TableAnswer[Any]) -> str:
-    """Return an answer as HTML without scripts or styles, with escaped names and texts."""
+    """Return an answer as escaped HTML without scripts or styles: its first ROWS_MAX rows, or its members."""
     facts = facts_of(answer)
     if answer.columns:
         rows = answer.rows
@@ -110,7 +110,7 @@ def _table(rows: Sequence[Sequence[str]], columns: Sequence[str] = ()) -> Iterat
 
 
 def _cell(value: Any, *, is_time: bool) -> str:
-    """Return a value as a cell, with None as "" and a time as text."""
+    """Return a value as a cell of at most CELL_MAX characters, with None as "" and a time as text."""
     if value is None:
         return "<td></td>"
     text = _time(value) if is_time and isinstance(value, int) else str(value)

@@ -63,7 +63,7 @@ class Picture:
 
 
 def to_picture(graph: DrawnGraph, title: str, facts: Sequence[str], warnings: Sequence[str]) -> Picture:
-    """Return the picture of a graph below its title, facts and warnings."""
+    """Return the picture of a graph, cut to FIELDS_MAX and LINKS_MAX, below its title, facts and warnings."""
     drawing = _Drawing(graph.cut())
     return Picture(drawing.to_svg(title, facts, [*warnings, *drawing.graph.notes]), title)
 
@@ -103,7 +103,7 @@ class _Drawing:
         return self.middles.get(end, _HEAD / 2)
 
     def _widths(self) -> list[float]:
-        """Return the width of each column, which fits its longest text within limits."""
+        """Return the width of each column, which fits its longest text, from _BOX_MIN to _BOX_MAX."""
         widths = [float(_BOX_MIN)] * (1 + max((item.column for item in self.layout.boxes), default=-1))
         for (box, rows), item in zip(self.rows.items(), self.layout.boxes, strict=True):
             texts = [width_of(box.title) * _NAME, width_of(box.subtitle) * _SMALL]
@@ -118,6 +118,7 @@ class _Drawing:
         return ", ".join(self.graph.ends[end])
 
     def to_svg(self, title: str, facts: Sequence[str], warnings: Sequence[str]) -> str:
+        """Return the SVG: title, counts with facts, and warnings above the graph, and a legend below it."""
         items = [*self.layout.boxes, *(lane for lanes in self.layout.lanes for lane in lanes)]
         width = max(_PICTURE_MIN, self.lefts[-1] - _COLUMN_GAP + 2 * self.margin)
         bottom = max((item.y + item.height for item in items), default=0.0)
@@ -142,13 +143,14 @@ class _Drawing:
         return "\n".join(lines) + "\n"
 
     def _counts(self) -> str:
+        """Return the numbers of boxes, fields and links as text, which also says if nothing is linked."""
         fields = sum(map(len, self.rows.values()))
         counts = ((len(self.rows), self.graph.boxes), (fields, "field"), (len(self.graph.links), "link"))
         text = ", ".join(f"{number:,} {noun}{_plural(noun, number)}" for number, noun in counts)
         return text if self.graph.links else f"{text}: nothing is linked in this window"
 
     def _links(self) -> Iterator[str]:
-        """Yield the links in a group for each kind, with solid links drawn last."""
+        """Yield the links in a group for each kind: values first, then unknown fields, then shapes on top."""
         groups: dict[Link, list[str]] = defaultdict(list)
         for ((source, target), link), lanes in zip(self.graph.links.items(), self.layout.lanes, strict=True):
             words = f"{_text(source)} → {_text(target)} ({_describe(link)})"
@@ -179,6 +181,7 @@ class _Drawing:
         return "".join([*path, _curve(x, y, to_x, to_y, leave, arrive)])
 
     def _boxes(self) -> Iterator[str]:
+        """Yield each box with its title, its subtitle if any, and its rows."""
         for (box, rows), item in zip(self.rows.items(), self.layout.boxes, strict=True):
             x, width = self.lefts[item.column], self.widths[item.column]
             room = width - 2 * _PADDING

@@ -100,7 +100,7 @@ class HttpSession:
             self._limit_seconds = None
 
     def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Send a JSON document; return the acknowledgement. Raises LineageError."""
+        """Send a JSON document; return the acknowledgement. Raises LineageError, Refused for another body."""
         response = self.request("POST", *segments, body=body, params=params)
         answer = problems.json_body(response)
         if not isinstance(answer, dict) or answer.keys().isdisjoint(ACKNOWLEDGEMENT_MEMBERS):
@@ -113,8 +113,9 @@ class HttpSession:
         """Send an array of OpenLineage events; return the error of each that was refused, by its position.
 
         Events that the server leaves unread after too many errors are sent again. An attempt takes at most
-        `wait_seconds`. Raises LineageError if a request as a whole fails. Raises Unanswered if the store was
-        unavailable for any event; any of the events may then be recorded.
+        `wait_seconds`. Raises LineageError if a request as a whole fails, such as BatchStopped if the server
+        reads no event. Raises Unanswered if the store was unavailable for any event; any of the events may
+        then be recorded.
         """
         refused: dict[int, LineageError] = {}
         start = 0
@@ -130,7 +131,7 @@ class HttpSession:
                     raise failed[0]
 
     def _post_events(self, events: Sequence[bytes]) -> tuple[dict[int, LineageError], int]:
-        """Send events in one request; return errors by position, and how many events were read."""
+        """Send events in one request; return errors by position and how many were read. Raises Unanswered."""
         response = self.request("POST", *_EVENT_BATCH, body=b"[" + b",".join(events) + b"]")
         failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
@@ -145,9 +146,9 @@ class HttpSession:
     ) -> list[dict[str, Any]]:
         """Send one JSON document a line; return an acknowledgement or a problem for each, in order.
 
-        Lines that the server leaves unread after too many errors are sent again. Raises LineageError if the
-        response does not cover every line. Raises StoreUnavailable if the store was unavailable for any line;
-        any of the lines may then be recorded.
+        Lines that the server leaves unread after too many errors are sent again, and BatchStopped is raised
+        if it reads none. Raises Unanswered, after retries, if lines have no answer or the store was
+        unavailable for any; any of the lines may then be recorded. Raises LineageError as `request` does.
         """
         answers: list[dict[str, Any]] = []
         size = len(lines)
@@ -180,9 +181,11 @@ class HttpSession:
         body: bytes | None = None,
         line_count: int = 0,
     ) -> requests.Response:
-        """Send a request with retries; return a response with a status below 300. Raises LineageError.
+        """Send a request with retries; return a response with a status below 300.
 
-        `segments` of the path are escaped here. The `body` is JSON, or `line_count` lines of JSON.
+        `segments` of the path are escaped here. The `body` is JSON, or `line_count` lines of JSON. Raises
+        Unanswered after the last attempt, StoreUnavailable for a certificate that is not trusted,
+        ConfigurationError for a URL that is not of a server, else the error that the response reports.
         """
         # By default, quote() keeps `/`, so the name `a/b` would become two segments (decision 0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
@@ -270,7 +273,11 @@ class HttpSession:
         raise requests.Timeout(reason)
 
     def _retry_seconds_max(self, causes: Sequence[BaseException]) -> float | None:
-        """Return how long to retry after a fault of a connection, or None for the full time of the caller."""
+        """Return how many seconds to retry after a fault of a connection, or None for the caller's full time.
+
+        UNCONNECTED_SECONDS if no connection was made and the server never answered before, but 0 if this
+        machine refused it. `causes` ends with the innermost.
+        """
         # After an earlier answer, the server is most likely restarting, and jobs must survive that.
         if self._has_answered or not any(isinstance(cause, _UNCONNECTED) for cause in causes):
             return None
@@ -278,7 +285,7 @@ class HttpSession:
         return 0.0 if is_answer and _is_loopback(urlsplit(self._url).hostname or "") else UNCONNECTED_SECONDS
 
     def _report_wait(self, state: RetryCallState) -> None:
-        """Log once for each request that its attempts take long, and how long they will go on."""
+        """Log once for each request that its attempts take over SILENT_SECONDS, and how long they go on."""
         seconds = (state.seconds_since_start or 0.0) + state.upcoming_sleep
         if seconds > SILENT_SECONDS and state.outcome and not self._is_wait_reported:
             self._is_wait_reported = True

@@ -54,7 +54,7 @@ def error_from_response(response: requests.Response) -> LineageError:
 
 
 def error_from_problem(problem: Mapping[str, Any], *, request_id: str = "") -> LineageError:
-    """Return the error of a problem object: the body of a response, or one line of a batch response."""
+    """Return the error of a problem, a body or a line of a batch response; Refused for an unknown type."""
     # `type` is a URI (RFC 9457, 3.1.1); the part after its last colon is the slug of an error class.
     slug = str(problem.get("type", "")).rpartition(":")[2]
     detail = str(problem.get("detail") or problem.get("title") or "no reason given")

@@ -80,7 +80,8 @@ class HttpClient(Connection):
     ) -> list[ResultT | LineageError]:
         """Send documents; return `read(answer)` or the error for each, in order.
 
-        Documents that can be lines are sent in one request per namespace, after all others.
+        Documents that can be lines are sent in one request per namespace, after all others. A document with
+        an error already is not sent. Raises a LineageError that is not the fault of one document.
         """
         # The requests may change the order of the documents; the batches of `batch_documents` allow this.
         results: dict[int, ResultT | LineageError] = {}
@@ -106,7 +107,10 @@ class HttpClient(Connection):
     def _send_one(
         self, document: LocatedDocument, params: Mapping[str, str], read: Read[ResultT]
     ) -> ResultT | LineageError:
-        """Send a document to the route of its format; return its result, or the error that refuses it."""
+        """Send a document to the route of its format; return its result, or the error that refuses it.
+
+        A document without a namespace, where the route needs one, is not sent. Raises any other LineageError.
+        """
         document_format = document.head.format
         if document_format.name in _CLIENT_ROUTES:
             path, action = _CLIENT_ROUTES[document_format.name]

@@ -46,7 +46,7 @@ class Webhook:
         self._session = requests.Session()
 
     def send(self, event: Json) -> None:
-        """Deliver one CloudEvent, repeating it after a fault that may pass as `retry` of this object says.
+        """Deliver one CloudEvent, which has an `id`; repeat it as `retry` says after a fault that may pass.
 
         Raises NotDelivered if it is not delivered, at once for a redirect and for most statuses below 500.
         """
@@ -124,7 +124,7 @@ def _key(secret: str) -> bytes:
 
 
 def _checked_url(url: str) -> str:
-    """Return a URL that events may be sent to. Raises ConfigurationError."""
+    """Return a URL unchanged. Raises ConfigurationError unless it is http(s), without user and fragment."""
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -75,7 +75,7 @@ def _check_server(settings: CaptureSettings) -> bool:
 
 
 def _check_spark(settings: CaptureSettings) -> bool:
-    """Run the small job in its own process, report on it, and check its recorded lineage."""
+    """Run the small job in its own process, print how it and its write went; return whether both passed."""
     with tempfile.TemporaryDirectory(prefix="fll-capture-") as directory:
         environment = {
             **os.environ,

@@ -147,7 +147,11 @@ _OPTIONS = (
 
 
 def job_options(command: Command) -> Command:
-    """Add the options that all jobs have; the command receives them as `settings` and `launch`."""
+    """Add the options that all jobs have; the command receives them as `settings` and `launch`.
+
+    An option has priority over the file of --config, and that over FLL_* variables. Raises BadParameter for a
+    Spark setting that cannot be set, and ConfigurationError for another setting.
+    """
 
     @functools.wraps(command)
     def with_settings(
@@ -190,7 +194,7 @@ def reach_store(settings: Settings, *, create: bool, any_release: bool = False) 
 
 
 def _read(settings: Settings, create: bool, any_release: bool) -> None:
-    """Read from the store before Spark starts, so that a wrong or old store fails at once."""
+    """Read from the store, or with `create` check that a missing one can be created. Raises LineageError."""
     if create and not store_exists(settings.store):
         check_creatable(settings.store)
         return
@@ -250,7 +254,7 @@ def spark_job(
 
 @contextmanager
 def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Return a context with a session that is stopped at the end, and turn Spark's errors into the job's."""
+    """Return a context with a session, stopped at its end; an error of Spark becomes a ClickException."""
     # Imports of PySpark follow after this call, which reports how to install it if it is missing.
     spark = session(name, master=launch.master, settings={**defaults, **launch.spark_settings})
     from py4j.protocol import Py4JError
@@ -352,7 +356,8 @@ def _python_errors(lines: list[str]) -> list[str]:
 def report_trace(trace: str, *, verbose: bool) -> str:
     """Write a trace to standard error if `verbose`, else to a new file; return a clause that says where.
 
-    The file is in the directory for temporary files, and only its owner can read it.
+    The file is in the directory for temporary files, and only its owner can read it. If it cannot be written,
+    the trace goes to standard error. A trace is cut to TRACE_CHARACTERS_MAX.
     """
     cut_trace = trace[:TRACE_CHARACTERS_MAX]
     if not verbose:

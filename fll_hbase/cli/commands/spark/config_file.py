@@ -80,6 +80,7 @@ def parse_config(
 def _config_of_job(
     values: Values, options: Mapping[str, click.Option], conf: Mapping[str, str]
 ) -> ConfigFile:
+    """Return checked values as options of a job, else as settings, else not at all. Raises ValueError."""
     defaults = {
         options[name].name or "": _option_value(name, value, options[name])
         for name, value in values.items()

@@ -33,7 +33,7 @@ class _PositionParam(click.ParamType):  # type: ignore[type-arg]  # generic sinc
     name = "position"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the position as `parse_position` does. Raises BadParameter for text that is not one."""
+        """Return `earliest`, `latest`, milliseconds since 1970, or JSON. Raises BadParameter for others."""
         try:
             return stream_options.parse_position(str(value), now_ms=now_ms())
         except ValueError as error:
@@ -107,7 +107,8 @@ _SOURCE_OPTIONS = (
 def _source_options(command: Command) -> Command:
     """Add SOURCE and its options.
 
-    The command receives `source`, a SourceOptions, `dead_letter`, and `libraries`, settings of Spark.
+    The command receives `source`, a SourceOptions, `dead_letter`, None without one, and `libraries`, settings
+    of Spark. It must have the option --once, without which --ending is a UsageError.
     """
 
     @functools.wraps(command)
