@@ -335,8 +335,9 @@ def _entry_lines(entry: LineageEntry) -> Iterator[str]:
 def _dataset_question(client: Connection, run: str) -> str:
     """Return the command that shows the lineage of a dataset that a run wrote, or else read.
 
-    Return "" without a dataset, for a name that is not printable, or if the run cannot be read. The window of
-    the command is the day of the run, and is left out if the default contains it. This takes one read.
+    Return "" without a dataset, for a name that is not printable, a run beyond the year 9999, or if the run
+    cannot be read. The window of the command is the day of the run, and is left out if the default contains
+    it. This takes one read.
     """
     try:
         details = client.run(run).body
@@ -353,7 +354,11 @@ def _dataset_question(client: Connection, run: str) -> str:
     if window.start_ms <= details.start_time <= window.stop_ms:
         return f"fll lineage {shlex.quote(names)}"
     zone = times.load_zone(config.from_environment().timezone)
-    day = datetime.fromtimestamp(details.start_time / 1000, zone)
+    try:
+        day = datetime.fromtimestamp(details.start_time / 1000, zone)
+    except (OverflowError, ValueError):
+        # No day of a window is beyond the year 9999.
+        return ""
     return f"fll lineage {shlex.quote(names)} --window {day:%Y-%m-%d}"
 
 

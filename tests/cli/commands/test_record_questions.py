@@ -49,3 +49,11 @@ def test_the_number_of_ids_is_bounded(target: tuple[str, str], name: str) -> Non
 def test_without_runs_there_is_no_question(target: tuple[str, str]) -> None:
     assert record(to=target).stderr == ""
     assert questions(record({"namespace": "shop"}, to=target)) == []
+
+
+def test_a_run_beyond_the_year_9999_has_no_window_to_ask_about(target: tuple[str, str], name: str) -> None:
+    payload = document(name, namespace=name)
+    payload["run"]["startTime"] = END_MS * 1_000
+    result = record(payload, to=target)
+    assert result.stdout != ""
+    assert questions(result) == [["run", name, *target]]
