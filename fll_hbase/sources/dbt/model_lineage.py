@@ -94,7 +94,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """Return the operations of a node, from its SQL `code` or from a seed's columns.
 
     Operations read and write whole datasets, with a warning, for Python, for SQL that is missing or cannot be
-    parsed, and for a seed with too many columns. Raises StoreUnavailable if a lookup of fields fails.
+    parsed, and for a seed with too many columns. Raises DeadlineExceeded and the errors of lookups of fields.
     """
     path = child_path(node.path, "compiled_code")
     is_seed = node.type == "seed"
