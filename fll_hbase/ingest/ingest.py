@@ -39,9 +39,9 @@ def ingest(
 
     An error among the documents is returned in its position. A document is refused with the error of its
     first refused run. Its other runs may be stored, and sending it again is safe. A refused statement is only
-    a warning. Raises StoreUnavailable, ConfigurationError, CorruptRow for a damaged file (see `_record`), and
-    TooLarge for metadata that no cell can hold. Any of the documents may then be stored, and sending all
-    again is safe.
+    a warning. Raises StoreUnavailable, ConfigurationError, CorruptRow for a damaged file (a single run gets
+    it as its result), and TooLarge for metadata that no cell can hold. Any of the documents may then be
+    stored, and sending all again is safe.
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [

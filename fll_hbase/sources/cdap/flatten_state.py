@@ -64,7 +64,7 @@ class FieldFlow:
         self.present[name] = None
 
     def origins_of(self, names: Iterable[str]) -> Origins:
-        """Return the known origins of fields, in the order of their names, with duplicates."""
+        """Return the origins of fields, in the order of `names`, with duplicates; an unknown one has none."""
         return tuple(origin for name in names for origin in self.origins.get(name, ()))
 
 
@@ -165,7 +165,7 @@ class FlattenState:
         self._requested[read] = {}
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
-        """Add a field to the outputs of READs marked as unknown; return it for each. Raises TooLarge."""
+        """Add an output to READs marked by `mark_schema_unknown`; return one for each. Raises TooLarge."""
         self.count_inputs(len(reads))
         for read in reads:
             self._requested[read][name] = None
@@ -221,7 +221,7 @@ class FlattenState:
         return limit_unknown(operations, self._reads_behind, open_writes=self._open_writes)
 
     def _only_writes(self, stage: Stage) -> bool:
-        """Return whether a stage is a sink with only WRITEs before no other stage, and needs no copy."""
+        """Return whether a stage is a last sink with no operations but WRITEs, so that it needs no copy."""
         is_end = stage.role is Role.SINK and not self.order.following[stage.name]
         return is_end and all(operation.kind is Kind.WRITE for operation in stage.operations)
 

@@ -110,6 +110,7 @@ class _ConfigReader:
         self._macros = macros
 
     def read_stage(self, part: Part) -> Stage:
+        """Read a stage; its plugin may name its dataset or imply its operations, if it names none itself."""
         plugin = part.as_object().optional_object("plugin")
         properties = plugin.optional_object("properties")
         name = part.required("name", bytes_max=NAME_BYTES_MAX) if part.is_object else "?"
@@ -214,7 +215,7 @@ class _ConfigReader:
 
 
 def _role(plugin_type: str, plugin: object) -> Role:
-    """Return the role that ends its plugin's type, else PASSING for plugins that pass fields, else OTHER."""
+    """Return the role at the end of a plugin's type, else PASSING for one that passes fields, else OTHER."""
     name = plugin_type.lower()
     for role in (Role.SOURCE, Role.SINK, Role.JOINER, Role.ERRORS):
         if name.endswith(role.value):

@@ -106,7 +106,7 @@ class InputResolver:
         return self.flow, name if name in self.flow.origins else qualified[1]
 
     def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
-        """Return flow and field of a name: the longest stage with that field, else the shortest, or None."""
+        """Split `stage.field` into flow and field: longest stage with that field, else shortest, or None."""
         match = None
         dot = name.find(".")
         while dot != -1:
@@ -313,7 +313,7 @@ class StagePropagation:
         return tuple(inputs)
 
     def _apply_undeclared(self) -> None:
-        """Let fields pass, or if the schema has other names derive each of them from all inputs; warn."""
+        """Let fields pass, or derive those of the schema from all if both are known and differ; warn."""
         flow, schema = self.flow, self._stage.schema
         if schema is None:
             flow.present, flow.is_complete = {}, False

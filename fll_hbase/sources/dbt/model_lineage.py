@@ -29,7 +29,8 @@ def with_version_columns(query: str, config: SnapshotConfig) -> str:
     """Return a query that adds dbt's columns to the query of a snapshot.
 
     `dbt_scd_id` derives from the unique key and the time of the row, the other columns from that time: the
-    column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ from dbt's.
+    column `updated_at` in the strategy `timestamp`, else the time of the run, where `dbt_valid_to` is null.
+    With `new_record`, a constant `dbt_is_deleted` is added. Values differ from dbt's.
     """
     by_timestamp = config.strategy == "timestamp" and bool(config.updated_at)
     time = config.updated_at if by_timestamp else _NOW
