@@ -72,7 +72,7 @@ class ErrorBudget:
         self._left = errors_max
 
     def take(self, documents: Iterable[T | LineageError]) -> Iterator[T | LineageError]:
-        """Yield documents until all calls have counted `errors_max` errors; one may list several."""
+        """Yield documents until all calls have counted `errors_max` errors, maybe many in one document."""
         if self._left <= 0:
             return
         for document in documents:

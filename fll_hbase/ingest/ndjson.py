@@ -49,7 +49,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
     The items of a JSON array are documents. In other files each line is a document, and blank lines are
-    skipped. But if the first line alone is not JSON and the next, even a blank one, does not begin with `{`,
+    skipped. But if the first line alone is not JSON and the next, even if blank, does not begin with `{`,
     the file is one document over many lines. A byte order mark at the beginning is ignored. A document that
     is too large has TooLarge in its place. Broken gzip, and too many blank lines (BLANK_LINES_MAX), are an
     error in place of the rest.
@@ -292,7 +292,7 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[InputLine
     """Yield the items of an array whose text, from `[` on, comes in chunks.
 
     The text of an item is not parsed; the scanner looks at brackets and strings only. An item of more than
-    `bytes_max` bytes has TooLarge, and a missing one, as in `[1,]`, is empty. The last item is an error if
+    `bytes_max` bytes has TooLarge, and a missing item, as in `[1,]`, is empty. The last item is an error if
     the array does not end, or if anything but white space follows it.
     """
     scanner = _Scanner(bytes_max)

@@ -46,9 +46,9 @@ class RowFile:
     def read(self, file: BinaryIO, *, name: str, bytes_max: int) -> Iterator[InputLine]:
         """Yield a document for each run, of at most `bytes_max` bytes of rows, numbered by its first line.
 
-        Rows must be in ascending order of the columns that identify runs: a run out of order has an error,
-        and so has a run that is too large or next to a row that cannot be read or has no run. `name` is the
-        name of the file. In CSV, `bytes_max` also limits the characters of a row. In Parquet, rows are
+        Rows must be in ascending order of the columns that identify runs: a run out of order has an error.
+        The same goes for a run that is too large, or next to a row that cannot be read or has no run. `name`
+        is the name of the file. In CSV, `bytes_max` also limits the characters of a row. In Parquet, rows are
         counted instead of lines. Raises ConfigurationError for Parquet without pyarrow or from a pipe.
         """
         rows = _read_rows(file, name=name, bytes_max=bytes_max)

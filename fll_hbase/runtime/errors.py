@@ -38,7 +38,7 @@ TEXT_CHARACTERS_MAX = 2_000
 class ErrorList:
     """The errors or warnings of one document: up to 1,001, with shortened texts.
 
-    Of more errors, iteration yields the first 1,000, then one that counts the others. The memory is
+    If there are more, iteration yields the first 1,000 and then one that counts the others. The memory is
     bounded, whatever is added. No source, route or job has another limit on errors. `count` is the number of
     all errors, which readers compare for each part of a document.
     """

@@ -64,7 +64,7 @@ class FieldFlow:
         self.present[name] = None
 
     def origins_of(self, names: Iterable[str]) -> Origins:
-        """Return the origins of fields, in the order of `names`, with duplicates; an unknown one has none."""
+        """Return the known origins of fields, in the order of `names`, with duplicates."""
         return tuple(origin for name in names for origin in self.origins.get(name, ()))
 
 
@@ -180,7 +180,7 @@ class FlattenState:
         return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
-        """Return the fields that enter a stage, the preceding `flows` as one; empty for a first stage.
+        """Return the fields that enter a stage, the preceding `flows` as one, or none for a first stage.
 
         The flow of a single stage is a copy, unless no other stage needs it or this one only writes. With
         `merge`, fields from several stages get merging operations (see MERGES_MAX). Raises TooLarge.

@@ -110,7 +110,7 @@ class _ConfigReader:
         self._macros = macros
 
     def read_stage(self, part: Part) -> Stage:
-        """Read a stage; its plugin may name its dataset or imply its operations, if it names none itself."""
+        """Read a stage, with the dataset and operations that its plugin implies if it declares none."""
         plugin = part.as_object().optional_object("plugin")
         properties = plugin.optional_object("properties")
         name = part.required("name", bytes_max=NAME_BYTES_MAX) if part.is_object else "?"

@@ -101,7 +101,7 @@ class PluginProperties:
         return replace(query, reads=tuple(reads))
 
     def _server(self) -> str:
-        """Return server and database of the connection, a digest if its text is no URL, or "" without one."""
+        """Return server and database of the connection, a digest if its text is not a URL, or ""."""
         if host := self._value("host"):
             port = f":{self._value('port')}" if self._value("port") else ""
             return _server_name(f"{self._plugin.lower()}://{host}{port}", self._value("database"))

@@ -129,7 +129,7 @@ class Properties:
     def tuples(self, name: str, *, length: int) -> list[list[str]]:
         """Return the items of a list such as `a:b:c,d:e:f`, each split into `length` parts; [] if missing.
 
-        Raises NotImplied for an item with another number of parts, or with an empty one.
+        Raises NotImplied for an item with another number of parts, or with an empty part.
         """
         items = [[part.strip() for part in item.split(":")] for item in self.names(name)]
         for item in items:
@@ -200,7 +200,7 @@ def implied_operations(plugin: str, properties: Mapping[str, str], path: str) ->
 
 
 def _projection(properties: Properties) -> Iterator[StageOperation]:
-    """Drop, keep, convert, then rename, as the plugin does. Raises NotImplied if a new name is an old one."""
+    """Drop, keep, convert, then rename, as the plugin does. Raises NotImplied if a new name is also old."""
     renames = properties.pairs("rename")
     if {old for old, _ in renames} & {new for _, new in renames}:
         raise NotImplied("`rename` exchanges names")
@@ -214,7 +214,7 @@ def _projection(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _joiner(properties: Properties) -> Iterator[StageOperation]:
-    """Yield a join of each selected field, with all keys; then keep these fields. Raises NotImplied."""
+    """Yield a join of each selected field with all keys, then keep these fields. Raises NotImplied."""
     selected = [_selected_field(item) for item in properties.names("selectedFields")]
     stages = {source.partition(".")[0] for source, _ in selected}
     keys = [StageInput(key, Influence.INDIRECT, "join") for key in _join_keys(properties, stages)]
@@ -339,7 +339,7 @@ def _normalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _parser(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the parsing of one field, without outputs: they come from the schema and later operations.
+    """Yield the parsing of one field, without outputs, since the schema and later operations name them.
 
     Raises NotImplied without the field.
     """
@@ -435,7 +435,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
-    """Yield the operations of a directive, or for an unknown one an operation `blurred` by its words."""
+    """Yield the operations of a directive, or one `blurred` operation if the directive is unknown."""
     match verb, len(words):
         case "drop", count if count:
             yield from map(properties.drop, words)

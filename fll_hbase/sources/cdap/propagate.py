@@ -165,7 +165,7 @@ class StagePropagation:
         self._state.finish_stage(stage, self.flow)
 
     def _list_open_outputs(self) -> None:
-        """Resolve operations that depend on the stage's fields, unless it joins; else warn and drop all."""
+        """Resolve operations that depend on the stage's fields, except in a join, or warn and drop all."""
         stage = self._stage
         if self._inputs.joins or not any(item.depends_on_fields for item in stage.operations):
             return
@@ -238,7 +238,7 @@ class StagePropagation:
             self._warn(f"the sources of {_list(missing) or 'some tables'} in the query are unknown")
 
     def _add_transform(self, operation: StageOperation) -> None:
-        """Remove dropped fields and add a TRANSFORM; if all inputs are unknown, add only its outputs."""
+        """Remove dropped fields and add a TRANSFORM, or only its outputs if all its inputs are unknown."""
         inputs, outputs = self._resolve_inputs(operation), self._typed(operation.outputs)
         for dropped in operation.dropped:
             for name in (dropped, *self.flow.records.get(dropped, ())):
@@ -313,7 +313,7 @@ class StagePropagation:
         return tuple(inputs)
 
     def _apply_undeclared(self) -> None:
-        """Let fields pass, or derive those of the schema from all if both are known and differ; warn."""
+        """Let fields pass, or derive the schema's fields from all if both are known and differ; warn."""
         flow, schema = self.flow, self._stage.schema
         if schema is None:
             flow.present, flow.is_complete = {}, False
@@ -460,7 +460,7 @@ class _Resolution:
         """Return whether a field is, was or may be present, or else becomes an output of an open operation.
 
         That is the one with the longest prefix of the name, else the only one of any names. Raises NotImplied
-        if several of these may make the field, or one may and the field may also have entered the stage.
+        if several operations may make the field, or one may and the field may also have entered the stage.
         """
         if name in self._seen:
             return True

@@ -117,7 +117,7 @@ class StageLint:
 def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
     """Return the problems of a stage's operations; `is_available` returns whether a field reaches the stage.
 
-    An output that is unused, or missing from the schema, is no problem: joiners make keys and leave them out.
+    An output may be unused, or missing from the schema, because joiners create keys and leave them out.
     """
     result = StageLint()
     outputs: set[str] = set()

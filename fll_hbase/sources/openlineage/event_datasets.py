@@ -168,7 +168,7 @@ class DatasetCollector:
                 yield DatasetMetadata(Dataset(*dataset.name), fields, dataset.description)
 
     def ordered_fields(self) -> dict[Name, tuple[str, ...]]:
-        """Return the fields, in order, of each dataset with fields; the last schema of a repeated one."""
+        """Return the fields, in order, of each dataset that has any; the last schema of a dataset counts."""
         return {dataset.name: tuple(dataset.fields) for dataset in self._listed if dataset.fields}
 
     def dataset_names(self) -> tuple[Name, ...]:

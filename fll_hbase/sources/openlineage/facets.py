@@ -110,7 +110,7 @@ def lineage_entries(job_facets: Part) -> Iterator[Part]:
 
 
 def read_exported_run(run_facets: Part) -> ExportedRun | None:
-    """Return the run in the facet `fll_run`; None if missing or (warned) invalid. Raises TooLarge."""
+    """Return the run in the facet `fll_run`, or None if missing or (warned) invalid. Raises TooLarge."""
     part = facet(run_facets, EXPORTED_RUN)
     if not part.members:
         return None

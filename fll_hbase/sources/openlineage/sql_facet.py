@@ -252,7 +252,7 @@ def _column(name: str, transform: Transform, reads: Mapping[str, int]) -> Output
 def _inputs(
     inputs: Sequence[InputField], reads: Mapping[str, int], description: str
 ) -> tuple[InputColumn, ...]:
-    """Return the inputs that datasets of the event have, sorted; leave out those of other tables."""
+    """Return the inputs that datasets of the event have, sorted, without inputs from other tables."""
     return tuple(
         sorted(
             InputColumn(

@@ -93,7 +93,7 @@ class Row(Part):
         return Row(self.validator, value, self.path_of(name))
 
     def record(self, name: str) -> Row:
-        """Return a column, an object or its JSON text; {} if missing; add an error for another type."""
+        """Return a column, an object or its JSON text, or {} if missing; add an error for another type."""
         part = self.nested(name)
         return Row(self.validator, {}, part.path) if part.value is None else part.as_object()
 
