@@ -72,7 +72,7 @@ class ErrorBudget:
         self._left = errors_max
 
     def take(self, documents: Iterable[T | LineageError]) -> Iterator[T | LineageError]:
-        """Yield parsed documents, or errors in their place, until `errors_max` errors are counted in all."""
+        """Yield documents until all calls have counted `errors_max` errors, maybe many in one document."""
         if self._left <= 0:
             return
         for document in documents:
@@ -84,7 +84,7 @@ class ErrorBudget:
     def count_new(
         self, documents: Iterable[object | LineageError], results: Iterable[object | LineageError]
     ) -> None:
-        """Count the results that are errors, except for documents that were errors themselves."""
+        """Count the results that are errors, except of documents that are errors: `take` counted those."""
         for document, result in zip(documents, results, strict=True):
             if not isinstance(document, LineageError):
                 self._count(result)

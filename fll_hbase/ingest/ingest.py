@@ -39,8 +39,9 @@ def ingest(
 
     An error among the documents is returned in its position. A document is refused with the error of its
     first refused run. Its other runs may be stored, and sending it again is safe. A refused statement is only
-    a warning. Raises StoreUnavailable or ConfigurationError; any of the documents may then be stored, and
-    sending all again is safe.
+    a warning. Raises StoreUnavailable, ConfigurationError, CorruptRow for a damaged file (a single run gets
+    it as its result), and TooLarge for metadata that no cell can hold. Any of the documents may then be
+    stored, and sending all again is safe.
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [
@@ -93,7 +94,7 @@ def find_conflicts(
 ) -> list[RunIdConflict | None]:
     """Return for each document the run id conflict for which `ingest` would refuse it, else None.
 
-    Events of runs have none. Stores nothing. Raises StoreUnavailable.
+    Events of runs have none. Stores nothing. Raises StoreUnavailable, ConfigurationError and CorruptRow.
     """
     runs = [run for run in _runs(documents, take_over=take_over) if isinstance(run, RecordedRun)]
     conflicts = iter(store.find_conflicts(runs) if runs else ())
@@ -115,7 +116,11 @@ def _runs(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool
 
 
 def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitResult | LineageError]:
-    """Record runs; return a result or error for each. Raises StoreUnavailable, ConfigurationError."""
+    """Record runs; return a result or error for each, in order.
+
+    Raises StoreUnavailable, ConfigurationError, and CorruptRow for a damaged file, which is returned instead
+    for a single run.
+    """
     if len(runs) != 1:
         return store.record(runs)
     # A single run shares its commit with the single runs of other threads (group commit).

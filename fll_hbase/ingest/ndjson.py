@@ -49,8 +49,10 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
     The items of a JSON array are documents. In other files each line is a document, and blank lines are
-    skipped. But if the first line alone is not JSON and the second does not begin with `{`, the file is one
-    document over many lines. A byte order mark at the beginning is ignored. Errors are as in `read_lines`.
+    skipped. But if the first line alone is not JSON and the next, even if blank, does not begin with `{`,
+    the file is one document over many lines. A byte order mark at the beginning is ignored. A document that
+    is too large has TooLarge in its place. Broken gzip, and too many blank lines (BLANK_LINES_MAX), are an
+    error in place of the rest.
     """
     try:
         # A pipe has no file name and cannot seek, so the first bytes are read and put back.
@@ -105,10 +107,10 @@ def open_stream(
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
-    With `ratio_max`, reading raises TooLarge if the bytes decompress to more than `ratio_max` times their
-    number. It also does so for too many names, comments and empty members, which decompress to next to
-    nothing, and raises the errors of `deadline.check_reading`. `on_decompressed` is called with the number of
-    decompressed bytes of each read.
+    Reading broken gzip raises one of GZIP_ERRORS. With `ratio_max`, reading gzip raises TooLarge for more
+    than RATIO_FREE_BYTES plus `ratio_max` times its bytes. It also does so for too many names, comments and
+    empty members, which decompress to next to nothing, and raises the errors of `deadline.check_reading`.
+    `on_decompressed` is called with the number of decompressed bytes of each read.
     """
     source = _RawStream(read, head)
     raw = io.BufferedReader(source, _BUFFER_BYTES)
@@ -136,7 +138,7 @@ class _Decompression:
         self._silent_since = self._reads = 0
 
     def check_compressed(self, _: int) -> None:
-        """Raise TooLarge after more than SILENT_BYTES_MAX that decompressed to nothing."""
+        """Raise TooLarge after more than SILENT_BYTES_MAX of no text, and like `deadline.check_reading`."""
         deadline.check_reading()
         # gzip reads a name or comment in a header byte by byte, and empty members have 20 bytes.
         if self._source.size_bytes - self._silent_since > SILENT_BYTES_MAX:
@@ -224,7 +226,7 @@ def _skip_line(body: BinaryIO, bytes_max: int | None) -> int:
 
 
 def _join(first: InputLine, rest: Iterator[InputLine], bytes_max: int) -> InputLine:
-    """Return all lines as one document with the number of the first, or with the first error."""
+    """Return all lines as one document with the number of the first, or its first error or TooLarge."""
     parts = [first.raw]
     size_bytes = len(first.raw)
     for line in rest:
@@ -290,8 +292,8 @@ def read_items(chunks: Iterable[bytes], *, bytes_max: int) -> Iterator[InputLine
     """Yield the items of an array whose text, from `[` on, comes in chunks.
 
     The text of an item is not parsed; the scanner looks at brackets and strings only. An item of more than
-    `bytes_max` bytes has TooLarge. The last item is an error if the array does not end, or if anything but
-    white space follows it.
+    `bytes_max` bytes has TooLarge, and a missing item, as in `[1,]`, is empty. The last item is an error if
+    the array does not end, or if anything but white space follows it.
     """
     scanner = _Scanner(bytes_max)
     for chunk in chunks:

@@ -99,7 +99,8 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     """Return the run event, or the metadata of a dataset event, of a decoded OpenLineage event.
 
     Metadata in an event of a run is recorded with that run. Only tags of fields, and the catalogue of the
-    store that exported the event, are returned as metadata. Raises UnreadableDocument.
+    store that exported the event, are returned as metadata. Raises UnreadableDocument, TooLarge and
+    DeadlineExceeded.
     """
     from fll_hbase.sources import openlineage
 
@@ -343,8 +344,8 @@ class DocumentReader:
         """Return the runs and metadata of a document; `head` is the result of `detect` or a known format.
 
         `namespace` applies to documents without one. If it is None, they are refused. `now_ms` is the time of
-        documents without one. Raises UnreadableDocument or InvalidLineage with every error,
-        TooLarge, and StoreUnavailable if the catalogue is needed and does not answer.
+        documents without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge,
+        DeadlineExceeded, and the errors of `columns`, such as StoreUnavailable and CorruptRow.
         """
         document_format = head if isinstance(head, DocumentFormat) else head.format
         operations = None if isinstance(head, DocumentFormat) else head.operations
@@ -355,9 +356,9 @@ class DocumentReader:
     def try_read(
         self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
     ) -> ParsedDocument | LineageError:
-        """Read as `read` does, but return the error of a refused document instead of raising it.
+        """Read as `read` does, but return its errors, even CorruptRow, instead of raising them.
 
-        Raises StoreUnavailable and ConfigurationError, which are not faults of the document.
+        Raises StoreUnavailable, also DeadlineExceeded, and ConfigurationError: no faults of the document.
         """
         try:
             return self.read(raw, head, namespace=namespace, now_ms=now_ms)

@@ -47,8 +47,9 @@ class RowFile:
         """Yield a document for each run, of at most `bytes_max` bytes of rows, numbered by its first line.
 
         Rows must be in ascending order of the columns that identify runs: a run out of order has an error.
-        `name` is the name of the file. In CSV, `bytes_max` also limits the characters of a row. In Parquet,
-        rows are counted instead of lines. Raises ConfigurationError if Parquet cannot be read here.
+        The same goes for a run that is too large, or next to a row that cannot be read or has no run. `name`
+        is the name of the file. In CSV, `bytes_max` also limits the characters of a row. In Parquet, rows are
+        counted instead of lines. Raises ConfigurationError for Parquet without pyarrow or from a pipe.
         """
         rows = _read_rows(file, name=name, bytes_max=bytes_max)
         groups = _Groups(self.row_format.run_columns, bytes_max)
@@ -78,7 +79,7 @@ class _Group:
     error: LineageError | None = None
 
     def add(self, raw: bytes, bytes_max: int) -> None:
-        """Add a row; drop all rows of a group that has more than `bytes_max` bytes."""
+        """Add a row, unless the group has an error; above `bytes_max` bytes it has TooLarge and no rows."""
         self.size_bytes += len(raw) + 1
         if self.size_bytes > bytes_max:
             self.error = self.error or too_large(bytes_max)
@@ -96,10 +97,10 @@ class _Groups:
         self._bytes_max = bytes_max
         self._last_key = ""
         self._broken = 0
-        """The line of the last row if that cannot be read, else 0."""
+        """The line of the last row if that cannot be read or has no run, else 0."""
 
     def split(self, rows: Iterable[InputLine]) -> Iterator[_Group | InputLine]:
-        """Yield groups, or errors in place of a row or group."""
+        """Yield groups, each row without a run alone, or errors in place of a row or of a group beside it."""
         group: _Group | None = None
         for row in map(_checked, rows):
             key = "" if row.error else _run_key(row.raw, self._columns)
@@ -122,7 +123,7 @@ class _Groups:
             yield self._ended(group)
 
     def _begin(self, key: str, number: int) -> _Group:
-        """Return a new group, which is refused if it is out of order or follows a broken row."""
+        """Return a new group, with an error if it is out of order or follows a row in doubt (`_broken`)."""
         group = _Group(key, number)
         if key <= self._last_key:
             column = self._columns[0]
@@ -160,7 +161,7 @@ def _checked(row: InputLine) -> InputLine:
 
 
 def _run_key(raw: bytes, columns: tuple[str, ...]) -> str:
-    """Return the value that identifies the run of a row, or "" if the row has none."""
+    """Return the first of `columns`, in any case, with a value, as text; "" for none or another type."""
     if not columns:
         return ""
     members = {name.lower(): value for name, value in msgspec.json.decode(raw).items()}
@@ -206,7 +207,7 @@ def _read_csv(body: io.BufferedReader[Any], *, delimiter: str, characters_max: i
     """Yield the rows of CSV with a header line as JSON objects without values in NULL_TEXTS.
 
     A row with a wrong number of values is an error in its place. Text that is not CSV in UTF-8 ends the rows
-    with an error, and so does a row of more than `characters_max` characters, in one or several lines.
+    with an error, and so do a name twice in the header and a row of more than `characters_max` characters.
     """
     # Columns of JSON exceed the library's limit of fields, which is one for all readers of the process.
     csv.field_size_limit(_FIELD_CHARACTERS_MAX)
@@ -244,7 +245,7 @@ class _RowLines:
         self._characters_max = self._left = characters_max
 
     def begin(self) -> None:
-        """Begin a row with the next line."""
+        """Begin a row with the next line: count its characters from 0. The reader calls this for each row."""
         self._left = self._characters_max
 
     def __iter__(self) -> Iterator[str]:

@@ -36,9 +36,9 @@ TEXT_CHARACTERS_MAX = 2_000
 
 
 class ErrorList:
-    """The errors or warnings of one document: the first 1,000, with shortened texts, and a count of the rest.
+    """The errors or warnings of one document: up to 1,001, with shortened texts.
 
-    Iteration yields the listed errors, then one that counts the others if there are any. The memory is
+    If there are more, iteration yields the first 1,000 and then one that counts the others. The memory is
     bounded, whatever is added. No source, route or job has another limit on errors. `count` is the number of
     all errors, which readers compare for each part of a document.
     """
@@ -51,7 +51,7 @@ class ErrorList:
         self.extend(errors)
 
     def append(self, error: FieldError) -> None:
-        """Add an error. List it if there is room and it represents only itself, else only count it."""
+        """Add an error. List it among the first 1,001 if it represents only itself, else only count it."""
         self.count += error.count
         # One more than the maximum, because a single further error is better listed than counted as `1 more`.
         if error.count == 1 and len(self._listed) <= ERRORS_LISTED_MAX:
@@ -116,7 +116,7 @@ class LineageError(Exception):
 class InputError(LineageError):
     """Invalid input: correct every error in `errors` and send it again. Nothing was stored.
 
-    `errors` are bounded like an ErrorList: beyond 1,000, a last one represents the others.
+    `errors` are bounded like an ErrorList: of more than 1,001, the last represents all after the first 1,000.
     """
 
     slug, title, status = "unreadable-document", "Unreadable document", HTTPStatus.BAD_REQUEST

@@ -71,5 +71,5 @@ def dialect_of(engine: str) -> str | None:
 
 
 def scheme_of(url: str) -> str:
-    """Return the engine's name in a namespace, or in a JDBC URL, which begins with `jdbc:`."""
+    """Return the engine's name: all before the first `:` of a namespace, or of a JDBC URL after `jdbc:`."""
     return url.removeprefix("jdbc:").partition(":")[0]

@@ -58,6 +58,7 @@ def _rules(setting: str, text: str) -> Rules:
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], str]:
+    """Parse `pattern => name`, where the name may be empty. Raises ConfigurationError."""
     pattern, arrow, replacement = (part.strip() for part in line.partition(ARROW))
     if not arrow or not pattern:
         raise ConfigurationError(f"name rule {line!r}: write `pattern {ARROW} name`")

@@ -35,7 +35,7 @@ def parse(raw: bytes) -> Any:
     Raises UnreadableDocument for any other text, including a text with a byte order mark. Also raises it for
     JSON that parsers interpret differently: NaN and Infinity, duplicate members, and lone surrogates, each
     with its path. The same goes for integers of more than 4,300 digits and for nesting beyond Python's
-    recursion limit. Raises TooLarge as `check_containers` does.
+    recursion limit. Raises TooLarge as `check_containers` does, and DeadlineExceeded.
     """
     value = parse_with_halves(raw)
     # json accepts lone surrogates, which UTF-8 cannot store. Only texts with such escapes are searched.
@@ -95,7 +95,7 @@ def parse_with_halves(raw: bytes) -> Any:
 
 
 def check_containers(raw: bytes) -> None:
-    """Raise TooLarge if a text, JSON or not, has more objects and arrays than its length allows."""
+    """Raise TooLarge for more objects and arrays, JSON or not, than CONTAINERS_MAX and one per 32 bytes."""
     containers_max = max(CONTAINERS_MAX, len(raw) // BYTES_PER_CONTAINER_MIN)
     # Most texts are shorter. For most others the plain count, including strings, is low enough.
     if len(raw) <= containers_max or raw.count(b"{") + raw.count(b"[") <= containers_max:

@@ -15,7 +15,10 @@ _FLOW_MEMBERS = ("into", "onlyInto", "influence", "unlessMasked")
 
 
 def read_note(raw: bytes) -> tuple[TagNote, tuple[FieldError, ...]]:
-    """Return the note in the body of a tag, and warnings of unknown members. Raises UnreadableDocument."""
+    """Return the note in the body of a tag, and a warning for each unknown member.
+
+    Raises UnreadableDocument with every error, and TooLarge.
+    """
     body = Part(Validator(), strict_json.parse(raw)).with_members("by", "description")
     note = TagNote(
         by=body.optional("by", bytes_max=ID_BYTES_MAX),
@@ -27,7 +30,7 @@ def read_note(raw: bytes) -> tuple[TagNote, tuple[FieldError, ...]]:
 def read_policy(raw: bytes, *, name: str) -> tuple[AgePolicy | FlowPolicy, tuple[FieldError, ...]]:
     """Return the policy named `name`, without its time, and a warning for each unknown member of its body.
 
-    A body with a member of flow policies is one. Raises UnreadableDocument with every error.
+    A body with a member of flow policies is one. Raises UnreadableDocument with every error, and TooLarge.
     """
     body = Part(Validator(), strict_json.parse(raw))
     body.with_members("name", "maxAge", "tag", "field", "description", *_FLOW_MEMBERS)

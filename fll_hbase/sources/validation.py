@@ -56,7 +56,7 @@ class Validator:
             deadline.check_reading()
 
     def error(self, path: str, detail: str) -> None:
-        """Add an error at a JSON path. Raises UnreadableDocument with all errors if there are too many."""
+        """Add an error at a JSON path. Raises UnreadableDocument with all errors at ERRORS_COUNTED_MAX."""
         self.errors.append(FieldError(path, detail))
         # The rest of such a document is not worth reading, since it may have millions of errors.
         if self.errors.is_full:
@@ -168,7 +168,7 @@ class Part:
             yield name, Part(validator, value, f"{prefix}{name}")
 
     def error(self, detail: str, name: str = "") -> None:
-        """Add an error about the value or a member. Raises UnreadableDocument if there are too many."""
+        """Add an error about the value or a member. Raises UnreadableDocument as `Validator.error` does."""
         self.validator.error(self.path_of(name) if name else self.path, detail)
 
     def warning(self, detail: str, name: str = "") -> None:
@@ -211,7 +211,7 @@ class Part:
         return self.validator.name(value, self.path_of(name), bytes_max=bytes_max) if value != "" else ""
 
     def name(self, *, bytes_max: int | None = None) -> str:
-        """Return the value, which must be a string as described in `Validator.name`."""
+        """Return the value, a string of 1 to `bytes_max` bytes in UTF-8, else `?` with an error."""
         return self.validator.name(self.value, self.path, bytes_max=bytes_max)
 
     def choice(self, name: str, choices: Collection[str], default: str) -> str:
@@ -263,7 +263,10 @@ class Part:
         return max(time_ms, 0)
 
     def items(self, name: str, *, required: bool = False) -> Iterator[Part]:
-        """Return the items of an array; a missing array has none, which is an error only if `required`."""
+        """Return the items of an array, none if it is missing; add an error for null or another type.
+
+        A missing array is an error only if it is `required`.
+        """
         value = self.members.get(name, [])
         if required and name not in self.members:
             self.error("missing", name)
@@ -303,7 +306,7 @@ class Part:
         return self
 
     def optional_items(self, name: str) -> Iterator[Part]:
-        """Return the items of an array."""
+        """Return the items of an array, none if it is missing, null or, with a warning, of another type."""
         if self.members.get(name) is None:
             return iter(())
         member = self.member(name)
@@ -327,7 +330,7 @@ class Part:
 
 
 def readable(parts: Iterable[Part], read: Callable[[Part], _T | None]) -> Iterator[_T]:
-    """Yield the results of `read` for the parts; skip None, and leave out parts with errors."""
+    """Yield the results of `read`; skip None, and parts with errors, which become warnings."""
     for part in parts:
         value = part.readable(read)
         if value is not None:

@@ -22,7 +22,7 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
 
     Without a `namespace` from the URL, the document must have its own. Warnings report unknown parts of the
     pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error of shape, or
-    else InvalidLineage with every error of the pipeline, or else TooLarge.
+    else InvalidLineage with every error of the pipeline. Also raises TooLarge and DeadlineExceeded.
     """
     top, namespace = read_head(document, namespace, "run", "config", "arguments", "namespace")
     validator, run = top.validator, read_run(top, namespace)

@@ -64,12 +64,15 @@ class FieldFlow:
         self.present[name] = None
 
     def origins_of(self, names: Iterable[str]) -> Origins:
-        """Return the known origins of fields, in the order of their names, with duplicates."""
+        """Return the known origins of fields, in the order of `names`, with duplicates."""
         return tuple(origin for name in names for origin in self.origins.get(name, ()))
 
 
 def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
-    """Merge the fields of several stages; a name in several stages has the origins of all of them."""
+    """Merge the fields of several stages; a name has its origins in all stages where it is present.
+
+    A name that is present in none has the origins of all. The result is complete if all flows are.
+    """
     merged = FieldFlow(
         is_complete=all(flow.is_complete for flow in flows),
         reads=tuple(dict.fromkeys(read for flow in flows for read in flow.reads)),
@@ -152,7 +155,7 @@ class FlattenState:
         return operation.name
 
     def add_write(self, write: Write, flow: FieldFlow) -> None:
-        """Append a WRITE of a flow's fields."""
+        """Append a WRITE; note the READs behind the flow that it writes, and whether origins are unknown."""
         self._reads_behind[self.add_operation(write)] = flow.reads
         if flow.has_unknown:
             self._open_writes.add(write.name)
@@ -162,7 +165,7 @@ class FlattenState:
         self._requested[read] = {}
 
     def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
-        """Request a field from READs with unknown fields; return it as an output of each. Raises TooLarge."""
+        """Add an output to READs marked by `mark_schema_unknown`; return one for each. Raises TooLarge."""
         self.count_inputs(len(reads))
         for read in reads:
             self._requested[read][name] = None
@@ -177,9 +180,10 @@ class FlattenState:
         return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
     def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
-        """Merge the preceding flows into one: a copy if others need them and the stage changes its fields.
+        """Return the fields that enter a stage, the preceding `flows` as one, or none for a first stage.
 
-        With `merge`, fields from several stages get merging operations (see MERGES_MAX). Raises TooLarge.
+        The flow of a single stage is a copy, unless no other stage needs it or this one only writes. With
+        `merge`, fields from several stages get merging operations (see MERGES_MAX). Raises TooLarge.
         """
         if len(flows) > 1:
             self._count_copies(sum(map(len, flows.values())))
@@ -203,7 +207,7 @@ class FlattenState:
                 del self._flows[name]
 
     def operations(self) -> list[Operation]:
-        """Return all operations in the order added, with requested fields in their READs.
+        """Return all operations, after the last stage, in the order added, with requested fields in READs.
 
         WRITEs state their unknown origins where `limit_unknown` requires it.
         """
@@ -217,7 +221,7 @@ class FlattenState:
         return limit_unknown(operations, self._reads_behind, open_writes=self._open_writes)
 
     def _only_writes(self, stage: Stage) -> bool:
-        """Return whether a stage does not change its fields and so needs no copy of them."""
+        """Return whether a stage is a last sink with no operations but WRITEs, so that it needs no copy."""
         is_end = stage.role is Role.SINK and not self.order.following[stage.name]
         return is_end and all(operation.kind is Kind.WRITE for operation in stage.operations)
 
@@ -229,7 +233,7 @@ class FlattenState:
         return self._merged[names].copy()
 
     def _add_merges(self, names: tuple[str, ...], flow: FieldFlow) -> FieldFlow:
-        """Add operations for fields with several origins, up to MERGES_MAX in the run; return the flow."""
+        """Merge fields of several origins in `flow`, until the run has MERGES_MAX operations; return it."""
         stages = ",".join(names)
         short = stages if len(stages) <= _STAGE_CHARS_MAX else f"{stages[:_STAGE_CHARS_MAX]}…"
         ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]

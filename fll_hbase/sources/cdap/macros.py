@@ -60,13 +60,13 @@ class Macros:
         self._spare_fields = SPARE_FIELDS_MAX
 
     def resolve(self, text: str) -> ResolvedText:
-        """Replace every macro of a string."""
+        """Replace every macro of a string; above TEXT_CHARS_MAX it becomes "" and counts as unresolved."""
         if len(text) > TEXT_CHARS_MAX and "$" in text:
             return ResolvedText("", ("a text that is too long",))
         return self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
-        """Replace the macros of a string, innermost first. Macros without a value become ""."""
+        """Replace macros, innermost first. One without a value, or without an end, is "" and unresolved."""
         if "$" not in text and "\\}" not in text:
             return ResolvedText(text)
         stack = [_Macro()]
@@ -158,7 +158,7 @@ class Macros:
             return InvalidSchema(str(error))
 
     def _parse(self, text: str) -> Schema | InvalidSchema:
-        """Parse a schema; fields beyond the room in its text use up the document's spare fields."""
+        """Parse a schema or return its error; fields beyond the room in its text use up the spare ones."""
         try:
             schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
         except InvalidSchema as error:

@@ -76,7 +76,8 @@ class Pipeline:
 def read_pipeline(config: Part, *, namespace: str, macros: Macros) -> Pipeline:
     """Read a config; ignore members that CDAP has in addition to stages and connections.
 
-    A stage without a schema of its own gets the schema that a later stage has for it in `inputSchema`.
+    A stage without a schema of its own gets the schema that a later stage has for it in `inputSchema`. Parts
+    of stages that are invalid add errors; unreadable connections are left out with a warning.
     """
     if not config.as_object().is_object:
         return Pipeline((), ())
@@ -109,6 +110,7 @@ class _ConfigReader:
         self._macros = macros
 
     def read_stage(self, part: Part) -> Stage:
+        """Read a stage, with the dataset and operations that its plugin implies if it declares none."""
         plugin = part.as_object().optional_object("plugin")
         properties = plugin.optional_object("properties")
         name = part.required("name", bytes_max=NAME_BYTES_MAX) if part.is_object else "?"
@@ -157,7 +159,7 @@ class _ConfigReader:
         return dataset, query
 
     def _implied_operations(self, plugin: Part, properties: Part, path: str) -> tuple[StageOperation, ...]:
-        """Return the operations that a plugin's properties imply, or () with a warning if unknown."""
+        """Return the operations that properties imply; () if none or, with a warning, if they are unknown."""
         name = plugin.text("name")
         texts: dict[str, str] = {}
         for key in PROPERTIES.get(name, ()):
@@ -213,7 +215,7 @@ class _ConfigReader:
 
 
 def _role(plugin_type: str, plugin: object) -> Role:
-    """Return the role of a stage, from its plugin's type or from whether fields pass it unchanged."""
+    """Return the role at the end of a plugin's type, else PASSING for one that passes fields, else OTHER."""
     name = plugin_type.lower()
     for role in (Role.SOURCE, Role.SINK, Role.JOINER, Role.ERRORS):
         if name.endswith(role.value):
@@ -267,7 +269,7 @@ def stage_order(pipeline: Pipeline) -> StageOrder:
 
 
 def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
-    """Return the stages that lead to each stage, by its name; an empty set for a first stage."""
+    """Return the names that lead to each stage, even unknown ones, by its name; a first stage has none."""
     origins: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
     for connection in pipeline.connections:
         # An unknown stage is a separate error; cycles among the other stages are reported with it.

@@ -61,7 +61,7 @@ class PluginProperties:
         return self.in_place(name) if name else ""
 
     def in_place(self, name: str) -> str:
-        """Return the full name of a table."""
+        """Return a table's name with the plugin's system, location and schema, if given, in front of it."""
         system = next((system for system in _SYSTEMS if self._plugin.startswith(system)), "")
         parts = [self._value(key) for key in _LOCATIONS]
         if parts[0]:
@@ -77,10 +77,11 @@ class PluginProperties:
         return ".".join(filter(None, (self._server() or ".".join(parts), *names)))
 
     def query(self, namespace: str, fields: Sequence[str]) -> PluginQuery | None:
-        """Return the database query that the plugin reads, or None without one or with an unknown dialect.
+        """Return the database query that the plugin reads, or None.
 
-        `fields` are the fields of the stage's schema, to which `*` of the only table refers. Raises
-        InputError or TooLarge for a query that cannot be read.
+        There is none if a property names a table, without a text, or with an unknown dialect. `fields` are
+        the fields of the stage's schema, to which `*` of the only table refers. Raises InputError or TooLarge
+        for a query that cannot be read.
         """
         text = "" if self._first(_OBJECTS) else self._first(_QUERIES)
         dialect = dialect_of(scheme_of(self._server()) or self._plugin.lower())
@@ -100,7 +101,7 @@ class PluginProperties:
         return replace(query, reads=tuple(reads))
 
     def _server(self) -> str:
-        """Return server and database of the connection, without credentials and options; "" if unknown."""
+        """Return server and database of the connection, a digest if its text is not a URL, or ""."""
         if host := self._value("host"):
             port = f":{self._value('port')}" if self._value("port") else ""
             return _server_name(f"{self._plugin.lower()}://{host}{port}", self._value("database"))

@@ -123,11 +123,14 @@ class Properties:
         return [item.strip() for item in self.text(name).split(",") if item.strip()]
 
     def pairs(self, name: str) -> list[tuple[str, str]]:
-        """Return the items of a list such as `a:b,c:d`. Raises NotImplied."""
+        """Return the items of a list such as `a:b,c:d`; [] if missing. Raises NotImplied for other items."""
         return [(first, second) for first, second in self.tuples(name, length=2)]
 
     def tuples(self, name: str, *, length: int) -> list[list[str]]:
-        """Return the items of a list such as `a:b:c,d:e:f`, each split. Raises NotImplied."""
+        """Return the items of a list such as `a:b:c,d:e:f`, each split into `length` parts; [] if missing.
+
+        Raises NotImplied for an item with another number of parts, or with an empty part.
+        """
         items = [[part.strip() for part in item.split(":")] for item in self.names(name)]
         for item in items:
             if len(item) != length or not all(item):
@@ -197,7 +200,7 @@ def implied_operations(plugin: str, properties: Mapping[str, str], path: str) ->
 
 
 def _projection(properties: Properties) -> Iterator[StageOperation]:
-    """Drop or keep, then convert, then rename, as the plugin does. Raises NotImplied for swapped names."""
+    """Drop, keep, convert, then rename, as the plugin does. Raises NotImplied if a new name is also old."""
     renames = properties.pairs("rename")
     if {old for old, _ in renames} & {new for _, new in renames}:
         raise NotImplied("`rename` exchanges names")
@@ -211,7 +214,7 @@ def _projection(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _joiner(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each selected field; the join keys influence all. Raises NotImplied."""
+    """Yield a join of each selected field with all keys, then keep these fields. Raises NotImplied."""
     selected = [_selected_field(item) for item in properties.names("selectedFields")]
     stages = {source.partition(".")[0] for source, _ in selected}
     keys = [StageInput(key, Influence.INDIRECT, "join") for key in _join_keys(properties, stages)]
@@ -234,7 +237,7 @@ def _selected_field(item: str) -> tuple[str, str]:
 
 
 def _join_keys(properties: Properties, stages: set[str]) -> list[str]:
-    """Return the fields of the keys, or of an advanced join's expression, each once."""
+    """Return the fields of the keys, or of `stages` in an advanced join's expression, each once."""
     keys = [key.strip() for key in re.split(r"[=&]", properties.text("joinKeys"))]
     if properties.text("conditionType").lower() != "advanced":
         return [key for key in dict.fromkeys(keys) if key]
@@ -291,7 +294,7 @@ def _distinct(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _denormalize(properties: Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each output, which is the value of the row with its name. Raises NotImplied."""
+    """Yield an operation per output, the value of the row with its name; keep these. Raises NotImplied."""
     key = properties.text("keyField")
     name = properties.text("nameField") or properties.text("fieldName")
     value = properties.text("valueField") or properties.text("fieldValue")
@@ -336,7 +339,10 @@ def _normalize(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _parser(properties: Properties) -> Iterator[StageOperation]:
-    """Yield the parsing of one field into schema fields missing from the input. Raises NotImplied."""
+    """Yield the parsing of one field, without outputs, since the schema and later operations name them.
+
+    Raises NotImplied without the field.
+    """
     field = properties.text("field") or properties.text("inputName")
     if not field:
         raise NotImplied("without the field that is parsed")
@@ -344,6 +350,7 @@ def _parser(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _xml_parser(properties: Properties) -> Iterator[StageOperation]:
+    """Yield the parsing of `input` into the mapped fields, then keep only these. Raises NotImplied."""
     field, types = properties.text("input"), properties.pairs("fieldTypeMapping")
     if not field or not types:
         raise NotImplied("without `input` and `fieldTypeMapping`")
@@ -398,7 +405,7 @@ def _recipe(properties: Properties) -> Iterator[StageOperation]:
 
 
 def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
-    """Yield the verb of each directive, its words without quotes and colons, and the text after the verb."""
+    """Yield verb, words without quotes and colons, and text after the verb, of directives; skip comments."""
     for line in map(str.strip, deadline.watched(recipe.splitlines())):
         if line[:1] in ("", "#", "/"):
             continue
@@ -428,7 +435,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:
-    """Yield the operations of a directive; an unknown directive changes whatever it may change."""
+    """Yield the operations of a directive, or one `blurred` operation if the directive is unknown."""
     match verb, len(words):
         case "drop", count if count:
             yield from map(properties.drop, words)
@@ -454,7 +461,7 @@ def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iter
 
 
 def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> StageOperation | None:
-    """Return the only operation of a directive, or None if the directive is unknown."""
+    """Return the only operation of a directive, or None if it is unknown or has too few words."""
     if verb in _DERIVED and len(words) > _DERIVED[verb][1]:
         sources, target = _DERIVED[verb]
         inputs = [StageInput(words[source]) for source in sources]
@@ -476,7 +483,7 @@ def _one_column(properties: Properties, verb: str, words: Sequence[str]) -> Stag
 
 
 def _set_column(properties: Properties, column: str, text: str, variables: set[str]) -> StageOperation:
-    """Return the assignment of an expression, with each column that it names as an input."""
+    """Return the assignment of an expression; names in it, except variables, are optional inputs."""
     expression = text.split(None, 1)[-1].strip().removeprefix("exp:")
     names = [name for name in expression_names(expression) if name not in variables]
     inputs = [StageInput(name, is_optional=True) for name in names]
@@ -498,7 +505,7 @@ def _rename_function(verb: str, words: Sequence[str]) -> Callable[[str], str] | 
 
 
 def _replacement(old: str, new: str) -> Callable[[str], str]:
-    """Return a function that replaces plain text in names, anywhere or at `^` or `$`. Raises NotImplied."""
+    """Return a function that replaces text in names, all or at `^` or `$`. Raises NotImplied for a `.`."""
     plain = old.removeprefix("^").removesuffix("$")
     if "." in plain:
         raise NotImplied(f"{old[:100]!r} of columns-replace is not plain text")

@@ -68,8 +68,9 @@ class InputResolver:
     def origins(self, name: str) -> Origins:
         """Return the origins of a field that an operation names, or () if it is unknown.
 
-        The field may be dropped, or missing from the schema of a preceding stage. If it is unknown, READs
-        with unknown fields get it as an output. Without these, its origin is the only READ upstream.
+        The field may be dropped, or missing from the schema of a preceding stage. A record has the origins of
+        all fields in it. An unknown field becomes an output of the READs with unknown fields. Without these,
+        its origin is the only READ upstream. Raises TooLarge.
         """
         flow, field_name = self._locate(name)
         if field_name not in flow.origins and field_name in flow.records:
@@ -81,7 +82,7 @@ class InputResolver:
         return origins
 
     def schema_origins(self, name: str) -> Origins:
-        """Return the origins of a field of the stage's schema, or () if it does not reach the stage."""
+        """Return the origins of a field of the stage's schema, or () if it does not reach it or has none."""
         # Only error records bring a dropped field back. Naming the field in a schema does not.
         if name in self.flow.present or not self.flow.is_complete or self._gets_errors:
             return self._known_origins(self.flow, name)
@@ -105,7 +106,7 @@ class InputResolver:
         return self.flow, name if name in self.flow.origins else qualified[1]
 
     def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
-        """Split a name into a preceding stage's flow and a field, either maybe dotted, or return None."""
+        """Split `stage.field` into flow and field: longest stage with that field, else shortest, or None."""
         match = None
         dot = name.find(".")
         while dot != -1:
@@ -139,7 +140,8 @@ class StagePropagation:
         """Add operations of the stage, including implied ones, and pass on its fields, within its schema.
 
         A source always reads and a sink always writes. Any other stage without operations passes its fields
-        on, or makes each field of its schema from all of them.
+        on, or makes each field of its schema from all of them. The preceding stages must have run. Raises
+        TooLarge.
         """
         self._list_open_outputs()
         stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
@@ -163,7 +165,7 @@ class StagePropagation:
         self._state.finish_stage(stage, self.flow)
 
     def _list_open_outputs(self) -> None:
-        """Resolve the operations that depend on the stage's fields, or warn and drop all operations."""
+        """Resolve operations that depend on the stage's fields, except in a join, or warn and drop all."""
         stage = self._stage
         if self._inputs.joins or not any(item.depends_on_fields for item in stage.operations):
             return
@@ -236,7 +238,7 @@ class StagePropagation:
             self._warn(f"the sources of {_list(missing) or 'some tables'} in the query are unknown")
 
     def _add_transform(self, operation: StageOperation) -> None:
-        """Add a TRANSFORM and remove dropped fields; outputs with only unknown inputs have no origin."""
+        """Remove dropped fields and add a TRANSFORM, or only its outputs if all its inputs are unknown."""
         inputs, outputs = self._resolve_inputs(operation), self._typed(operation.outputs)
         for dropped in operation.dropped:
             for name in (dropped, *self.flow.records.get(dropped, ())):
@@ -270,7 +272,7 @@ class StagePropagation:
         self._touched.update(dropped)
 
     def _add_drop(self, name: str, description: str, dropped: Iterable[str]) -> None:
-        """Add a TRANSFORM that drops fields, if any of them has a known origin."""
+        """Add a TRANSFORM that drops fields, if any has a known origin; the flow keeps them."""
         if inputs := self.flow.origins_of(dropped):
             self._state.count_inputs(len(inputs))
             self._state.add_operation(Transform(self._unique_name(name), description, inputs, ()))
@@ -311,7 +313,7 @@ class StagePropagation:
         return tuple(inputs)
 
     def _apply_undeclared(self) -> None:
-        """Let fields pass a stage without operations, or derive each schema field from all inputs; warn."""
+        """Let fields pass, or derive the schema's fields from all if both are known and differ; warn."""
         flow, schema = self.flow, self._stage.schema
         if schema is None:
             flow.present, flow.is_complete = {}, False
@@ -455,7 +457,11 @@ class _Resolution:
         self._apply(resolved)
 
     def _require(self, name: str) -> bool:
-        """Return whether a field may be present, maybe as a new open output. Raises NotImplied if unclear."""
+        """Return whether a field is, was or may be present, or else becomes an output of an open operation.
+
+        That is the one with the longest prefix of the name, else the only one of any names. Raises NotImplied
+        if several operations may make the field, or one may and the field may also have entered the stage.
+        """
         if name in self._seen:
             return True
         source = self._source(name)
@@ -492,7 +498,7 @@ class _Resolution:
             self._present[output.name] = None
 
     def _source(self, name: str) -> _OpenOperation | None:
-        """Return the open operation that outputs a field, or None. Raises NotImplied if that is unclear."""
+        """Return the open operation that makes a field, or None. Raises NotImplied as `_require` does."""
         by_prefix = [item for item in self._open if item.prefix and name.startswith(item.prefix)]
         if by_prefix:
             return max(by_prefix, key=lambda item: (len(item.prefix), item.number))
@@ -503,7 +509,7 @@ class _Resolution:
         return candidates[0] if candidates else None
 
     def _change_names(self, operation: StageOperation, change: NameChange) -> None:
-        """Rename the present fields as a directive does. Raises NotImplied if new names depend on data."""
+        """Rename the present fields. Raises NotImplied if names depend on data, or a new one is present."""
         if change.headers:
             renames = self._header_renames(change)
         elif change.rename is not None:
@@ -518,7 +524,10 @@ class _Resolution:
             self._apply(rename_operation(old, new, operation.path))
 
     def _header_renames(self, change: NameChange) -> list[tuple[str, str]]:
-        """Return the renames of the first fields; an open operation outputs the rest. Raises NotImplied."""
+        """Return the renames of the first fields; the first open operation, if any, outputs other headers.
+
+        Raises NotImplied if the order of the fields is unknown.
+        """
         is_ordered = not self._has_reordered and not any(source.outputs for source in self._open)
         if not is_ordered or not self._is_complete:
             raise NotImplied("set-headers behind directives that change the order of columns")

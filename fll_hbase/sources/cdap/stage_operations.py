@@ -117,7 +117,7 @@ class StageLint:
 def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
     """Return the problems of a stage's operations; `is_available` returns whether a field reaches the stage.
 
-    An output may be unused or missing from the stage's schema: joiners create keys and leave them out.
+    An output may be unused, or missing from the schema, because joiners create keys and leave them out.
     """
     result = StageLint()
     outputs: set[str] = set()
@@ -150,6 +150,7 @@ def read_operations(stage: Part, namespace: str) -> tuple[StageOperation, ...]:
 
 
 def _read_operation(part: Part, namespace: str) -> StageOperation:
+    """Read an operation; add errors for invalid parts. A TRANSFORM without outputs drops its inputs."""
     part.with_members(*_OPERATION)
     kind = Kind(part.choice("type", _KINDS, Kind.TRANSFORM.value))
     name = part.required("name") if part.is_object else "?"

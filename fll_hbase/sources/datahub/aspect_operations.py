@@ -59,7 +59,7 @@ class AspectLineage:
 
 
 def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
-    """Sort entries, and merge entries with equal downstreams, operation and query."""
+    """Sort entries; merge those with equal downstreams, operation and query, with the least confidence."""
     grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
     for each_of in deadline.watched(derivations):
         # A patch has a separate entry for each upstream of a derivation.
@@ -105,7 +105,7 @@ def build_operations(
     """Return the operations of aspect lineage, and by name the confidence of each TRANSFORM below 1.0.
 
     `dataset` is the owner of the aspect, NOWHERE for a job. A field that keeps its name, without a named
-    operation, goes directly from the READ into the inputs of the WRITE.
+    operation and with full confidence, goes directly from the READ into the inputs of the WRITE.
     """
     flow = _Flow(dataset)
     derivations = [entry for entry in edges.derivations if entry.downstreams]

@@ -27,7 +27,7 @@ _TAG = "urn:li:tag:"
 
 
 def upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage:
-    """Read `upstreamLineage`: upstream datasets and fine-grained entries."""
+    """Read `upstreamLineage`: upstream datasets and fine-grained entries, or an empty lineage without any."""
     data = without_nulls(aspect)
     upstreams = _readable_upstreams(data)
     derivations = _derivations(data)
@@ -232,7 +232,7 @@ def _queries(upstreams: list[tuple[Dataset, Part]], derivations: tuple[Derivatio
 
 
 def _newest_ms(holders: list[Part]) -> int:
-    """Return the newest audit stamp of all these objects, in ms since 1970, or 0 if none is set."""
+    """Return the newest audit stamp of all objects in ms since 1970, or 0; warn of invalid stamps."""
 
     def read(stamp: Part) -> int:
         """Return the time of a stamp; 0 if it is unset, or 0 with an error if it is invalid."""

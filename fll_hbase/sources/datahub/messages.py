@@ -65,7 +65,7 @@ def read(
 
     Unreadable parts of a proposal are left out with a warning. A proposal that is unreadable as a whole is
     refused without affecting others. Raises UnreadableDocument with every error of the envelope, or if all
-    proposals are refused, and the errors of `columns`.
+    proposals are refused, TooLarge, DeadlineExceeded, and the errors of `columns`.
     """
     validator = Validator()
     gathered = _MessageCollector(validator, now_ms, columns)

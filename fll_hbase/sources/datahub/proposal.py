@@ -59,7 +59,10 @@ def without_nulls(part: Part) -> Part:
 
 
 def apply_patch(part: Part) -> tuple[Part, int]:
-    """Return the edges that a patch (a list, or an object's `patch`) adds, and the number of removals."""
+    """Return the edges that a patch (a list, or an object's `patch`) adds, and the number of removals.
+
+    An unreadable operation is left out with a warning; a patch of another type adds an error.
+    """
     if not isinstance(part.value, (dict, list)):
         part.error("must be a list of patch operations, or an object with a `patch`")
     aspect: dict[str, Any] = {}

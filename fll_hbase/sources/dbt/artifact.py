@@ -167,7 +167,7 @@ class RunResults:
 
 
 def read_run_results(artifact: Artifact, types: tuple[str, ...]) -> RunResults:
-    """Parse the results of nodes of `types`, leaving out unreadable results.
+    """Parse the results of nodes of `types`, leaving out unreadable and repeated results with a warning.
 
     Nodes that built nothing, such as skipped nodes, have no result but are counted in `passed_over`.
     """
@@ -215,7 +215,8 @@ def read_target(
     """Read manifest.json and, if they exist, catalog.json and run_results.json into one document for `read`.
 
     The datasets are in `dataset_namespace`. Parts of the manifest that `read` ignores are left out. Raises
-    UnreadableDocument without a manifest or for a file that is not JSON, TooLarge beyond `bytes_max` bytes.
+    UnreadableDocument without a manifest, or for a file that is unreadable or not JSON, and TooLarge for a
+    file of more than `bytes_max` bytes.
     """
     document = {
         member: _read_file(path / name, bytes_max)

@@ -59,7 +59,8 @@ def read(
 
     `namespace` comes from the URL. If it is None, the document must contain one. `columns` looks up fields of
     a dataset in the store's catalogue. Runs start at `now_ms` if the artifacts have no readable time. A model
-    whose SQL cannot be parsed gets a warning. Raises UnreadableDocument, and the errors of `columns`.
+    whose SQL cannot be parsed gets a warning. Raises UnreadableDocument with every error, TooLarge,
+    DeadlineExceeded, and the errors of `columns`.
     """
     top, namespace = read_head(document, namespace, *MEMBERS)
     validator = top.validator
@@ -112,7 +113,7 @@ def _dialect(validator: Validator, adapter: str) -> str:
 
 
 def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[DatasetMetadata]:
-    """Yield metadata of built nodes and sources, with the catalog's fields or else the project's.
+    """Yield metadata, if any, of built nodes and sources, with the catalog's fields or else the project's.
 
     If the identifier of a source differs from its name, it becomes an alias.
     """
@@ -198,7 +199,7 @@ def _read_invocation(validator: Validator, manifest: Manifest, run_results: RunR
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Return all unique ids after their dependencies; warn of cycles, whose nodes come last."""
+    """Return all unique ids after their dependencies; warn of cycles, whose nodes and followers come last."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in deadline.watched(nodes.items()):
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))

@@ -87,7 +87,7 @@ class Manifest:
 
 
 def read_manifest(artifact: Artifact) -> Manifest:
-    """Parse the readable nodes and sources of a manifest; count other resources."""
+    """Parse the nodes and sources of a manifest, and count others; add an error if no node is readable."""
     data, metadata = artifact.data, artifact.metadata
     # Without an adapter, read the SQL as standard SQL, which covers most of it.
     adapter = metadata.text("adapter_type")

@@ -29,7 +29,8 @@ def with_version_columns(query: str, config: SnapshotConfig) -> str:
     """Return a query that adds dbt's columns to the query of a snapshot.
 
     `dbt_scd_id` derives from the unique key and the time of the row, the other columns from that time: the
-    column `updated_at` in the strategy `timestamp`, else the time of the run. Values differ from dbt's.
+    column `updated_at` in the strategy `timestamp`, else the time of the run, where `dbt_valid_to` is null.
+    With `new_record`, a constant `dbt_is_deleted` is added. Values differ from dbt's.
     """
     by_timestamp = config.strategy == "timestamp" and bool(config.updated_at)
     time = config.updated_at if by_timestamp else _NOW
@@ -94,7 +95,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """Return the operations of a node, from its SQL `code` or from a seed's columns.
 
     Operations read and write whole datasets, with a warning, for Python, for SQL that is missing or cannot be
-    parsed, and for a seed with too many columns. Raises StoreUnavailable if a lookup of fields fails.
+    parsed, and for a seed with too many columns. Raises DeadlineExceeded and the errors of lookups of fields.
     """
     path = child_path(node.path, "compiled_code")
     is_seed = node.type == "seed"

@@ -47,7 +47,7 @@ def read_event(raw: bytes) -> bytes:
 
 
 def _decode(raw: bytes, shape: type[_T], path: str, advice: str = "") -> _T:
-    """Return JSON as a value of a type. Raises UnreadableDocument with `advice` for anything else."""
+    """Return JSON as a value of a type. Raises UnreadableDocument, with `advice` if it is not JSON."""
     try:
         return typed_json.decode(raw, shape)
     except msgspec.ValidationError as error:

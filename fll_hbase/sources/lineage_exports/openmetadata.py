@@ -54,7 +54,7 @@ class _Edge(NamedTuple):
 def read_lineage(raw: bytes, settings: ExportSettings) -> Iterator[bytes]:
     """Yield an event for each entity and pipeline among the edges, without edges of pipelines themselves.
 
-    Raises TooLarge, and UnreadableDocument with every error, such as a service without a namespace.
+    Raises TooLarge, and UnreadableDocument with every error and warning, before the first event.
     """
     validator = Validator()
     top = Part(validator, strict_json.parse(raw)).as_object()
@@ -95,7 +95,7 @@ def _edge_parts(top: Part, name: str) -> Iterator[Part]:
 
 
 def _edge(part: Part, nodes: Mapping[str, Any], settings: ExportSettings) -> _Edge | None:
-    """Read an edge, or return None, with an error unless one of its ends is a pipeline."""
+    """Read an edge, with errors for invalid parts, or return None if one of its ends is a pipeline."""
     part.as_object()
     ends = [_reference(part, name, nodes) for name in ("fromEntity", "toEntity")]
     if any(end.get("type") == "pipeline" for end in ends):
@@ -119,7 +119,7 @@ def _edge(part: Part, nodes: Mapping[str, Any], settings: ExportSettings) -> _Ed
 
 
 def _reference(part: Part, name: str, nodes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the members of an end of an edge, which is an id of a node or an object."""
+    """Return the members of an end of an edge: of a node by its id, or of an object; {} if unknown."""
     value = part.get(name)
     if isinstance(value, dict):
         return value if "fullyQualifiedName" in value else nodes.get(str(value.get("id")), value)
@@ -152,7 +152,7 @@ def _dataset(names: Names, settings: ExportSettings) -> Reference:
 
 
 def _event(edges: list[_Edge], settings: ExportSettings) -> dict[str, Any]:
-    """Return the job event of the edges into one entity by one pipeline."""
+    """Return the job event of the edges into one entity by one pipeline, with their query if all have it."""
     fields: dict[str, dict[str, list[Any]]] = {}
     for edge in edges:
         for column, written, function in edge.columns:

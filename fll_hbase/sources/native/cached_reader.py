@@ -91,7 +91,7 @@ class OperationCache:
             self._read[key] = operations
 
     def add_recorded(self, key: _Key, operations: ReadOperations) -> None:
-        """Cache operations of a recorded document; may evict others."""
+        """Cache operations of a recorded document, unless they exceed the whole cache; may evict others."""
         size_bytes = memory_bytes(len(key[2]), operations)
         with self._lock:
             # LRUCache raises ValueError for an item larger than the whole cache.
@@ -114,6 +114,8 @@ class CachedDocumentReader:
         """Read a document. Raises like `document.read`, and UnreadableDocument for text that is not JSON.
 
         `operations` are the bytes of that member if the caller has them. Otherwise they are located in `raw`.
+        They are cached, once recorded, up to REMEMBERED_OPERATIONS_BYTES_MAX bytes, and only with a
+        `namespace` and without a destination.
         """
         data = self._operations_of(raw) if operations is None else operations
         if not data or namespace is None or len(data) > REMEMBERED_OPERATIONS_BYTES_MAX:

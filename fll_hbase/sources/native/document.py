@@ -112,7 +112,8 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
 
     `namespace` comes from the URL. If it is None, the document must contain one. `operations` are the
     document's if they are already parsed. Raises UnreadableDocument with every error of shape, else
-    InvalidLineage with every error of lineage, else TooLarge.
+    InvalidLineage with every error of lineage. Raises TooLarge and DeadlineExceeded. At ERRORS_COUNTED_MAX
+    errors of either kind, the rest is not read.
     """
     if operations and (run := _read_plain_run(document, namespace)):
         return Reading(run, operations, ())
@@ -334,7 +335,10 @@ class _Flow:
 
 
 def _add(flow: _Flow, item: Part, namespace: str) -> None:
-    """Add an operation to the flow: a READ if its only input is a source, else a TRANSFORM."""
+    """Add an operation to the flow: a READ if its only input is a source, else READs and a TRANSFORM.
+
+    Without outputs it drops its inputs. Raises TooLarge for more than SOURCE_FIELDS_MAX fields of sources.
+    """
     item.with_members("name", "description", "inputs", "outputs")
     if not item.is_object:
         return

@@ -46,7 +46,7 @@ class ParsedEvent:
 
 
 def parse(raw: bytes) -> Any:
-    """Decode the JSON of an event. Raises UnreadableDocument for anything but JSON in UTF-8, and TooLarge."""
+    """Decode an event, with lone surrogates. Raises UnreadableDocument if not JSON in UTF-8, TooLarge."""
     strict_json.check_containers(raw)
     try:
         return msgspec.json.decode(raw)
@@ -62,7 +62,8 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
 
     A job event that names datasets, or a dataset event with lineage, becomes a completed run that starts at
     `eventTime`. A dataset, column or facet that cannot be read is left out with a warning. Raises
-    UnreadableDocument with every error that makes the run, job or dataset itself unreadable.
+    UnreadableDocument with every error that makes the run, job or dataset itself unreadable, TooLarge, and
+    DeadlineExceeded.
     """
     validator = Validator()
     top = Part(validator, document).as_object()
@@ -139,7 +140,7 @@ def _dataset_event(
 def _input_statements(
     datasets: DatasetCollector, stating: EventLineage, run: str, time_ms: int
 ) -> Iterator[IncomingEvent]:
-    """Yield a DATASET run's event for each input whose own lineage is stated by an event of `run`."""
+    """Yield a DATASET run's event for each input whose lineage an event of `run` states, if it has any."""
     for collector in datasets.input_statements():
         mentions, names = collector.mentions(), collector.dataset_names()
         # Without other datasets or inputs, the statement relates the dataset to nothing.

@@ -80,7 +80,7 @@ class DatasetCollector:
 
     @property
     def first(self) -> Name | None:
-        """The name of the first dataset added, or None if there is none."""
+        """Return the name of the first dataset added, or None if there is none."""
         return self._listed[0].name if self._listed else None
 
     def add(self, item: Part, *, written: bool) -> None:
@@ -153,7 +153,7 @@ class DatasetCollector:
             yield collector
 
     def field_tags(self) -> Iterator[DatasetMetadata]:
-        """Yield the tags of the fields of each dataset that has any."""
+        """Yield the tags of fields, in the spelling of the schema, for each listed dataset that has any."""
         tagged = [dataset for dataset in self._listed if dataset.tags]
         fields = self._field_names() if tagged else {}
         for dataset in tagged:
@@ -168,7 +168,7 @@ class DatasetCollector:
                 yield DatasetMetadata(Dataset(*dataset.name), fields, dataset.description)
 
     def ordered_fields(self) -> dict[Name, tuple[str, ...]]:
-        """Return the fields, in order, of each dataset with a schema."""
+        """Return the fields, in order, of each dataset that has any; the last schema of a dataset counts."""
         return {dataset.name: tuple(dataset.fields) for dataset in self._listed if dataset.fields}
 
     def dataset_names(self) -> tuple[Name, ...]:

@@ -86,7 +86,7 @@ def facet(
 
 
 def run_facts(run_facets: Part, physical: Iterable[tuple[str, str, str]]) -> EventRunFacts:
-    """Return the facts of a run: parent, root, nominal times, error message, and `physical` names, sorted."""
+    """Return the facts of a run: parent, root, nominal times, error (cut), and `physical` names, sorted."""
     parent, nominal = facet(run_facets, "parent"), facet(run_facets, "nominalTime")
     if not parent.is_object:
         # Earlier clients use this name.
@@ -110,7 +110,7 @@ def lineage_entries(job_facets: Part) -> Iterator[Part]:
 
 
 def read_exported_run(run_facets: Part) -> ExportedRun | None:
-    """Return the run in the facet `fll_run`, or None if it is missing or (with warnings) invalid."""
+    """Return the run in the facet `fll_run`, or None if missing or (warned) invalid. Raises TooLarge."""
     part = facet(run_facets, EXPORTED_RUN)
     if not part.members:
         return None

@@ -93,7 +93,10 @@ def with_derived_columns(
 
 
 def _lacks_columns(mention: DatasetMention) -> bool:
-    """Return whether an output has no columns, or columns named by numbers or missing from the schema."""
+    """Return whether an output has no columns, or columns named by numbers or missing from the schema.
+
+    An output that is dropped, renamed or truncated lacks none.
+    """
     if not mention.written or mention.lifecycle in ("DROP", "RENAME", "TRUNCATE"):
         return False
     has_numbers = run_events.has_numbered_columns(mention)
@@ -176,7 +179,7 @@ def _with_table_names(detail: str, tables: Sequence[_Table]) -> str:
 
 
 def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> str:
-    """Return a text that names the tables read that are not datasets of the event, "" if there are none."""
+    """Return a text that names tables the event does not list, if `outputs` come from any, else ""."""
     unlisted = {
         item.name: item.source.name
         for item in operations
@@ -198,7 +201,7 @@ def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> st
 
 
 def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
-    """Build the schemas of an event's tables, each under its index and found by any end of its names."""
+    """Build the schemas of an event's tables, each found by its index and any end of a name it alone has."""
     # A table that the script creates and the event lacks is dropped later or an irrelevant step.
     schemas = sql.TableSchemas("", {}, lambda _: None, is_transient=lambda dataset: _index(dataset.name) < 0)
     owners: dict[str, set[int]] = {}
@@ -249,6 +252,7 @@ def _column(name: str, transform: Transform, reads: Mapping[str, int]) -> Output
 def _inputs(
     inputs: Sequence[InputField], reads: Mapping[str, int], description: str
 ) -> tuple[InputColumn, ...]:
+    """Return the inputs that datasets of the event have, sorted, without inputs from other tables."""
     return tuple(
         sorted(
             InputColumn(

@@ -140,7 +140,10 @@ class _JobTables:
 def _read_lineage(
     query: str, tables: _JobTables, *, verb: str, columns: sql.FieldLookup
 ) -> tuple[FieldLineageInfo, tuple[str, ...]]:
-    """Return the lineage of a job, and warnings about its SQL. Raises the errors of the lookup `columns`."""
+    """Return the lineage of a job, and warnings about its SQL. Raises the errors of the lookup `columns`.
+
+    If the SQL cannot be read, or disagrees with the tables of the job, the lineage has only these tables.
+    """
     fault = ""
     if query:
         try:
@@ -204,7 +207,7 @@ def _ends(name: str) -> Iterator[str]:
 
 
 def _find_disagreement(operations: tuple[Operation, ...], tables: _JobTables) -> str:
-    """Return why the tables of the SQL cannot be those of the job, "" if they can."""
+    """Return why the SQL's tables cannot be the job's, "" if they can, as other tables read by full name."""
     job_tables = _all_tables(tables)
     for operation in operations:
         dataset = dataset_of(operation)

@@ -65,7 +65,7 @@ class _Run:
             self._lineage.relate(source, target)
 
     def recorded(self) -> RecordedRun:
-        """Return the run with its lineage; facts come from the first row that has them."""
+        """Return the run with its lineage and earliest start; facts come from the first row that has them."""
         kind, entity, entity_id = map(self._name, ("statement_type", "entity_type", "entity_id"))
         state = _STATES.get(self._first("execution_status").upper(), State.COMPLETE)
         parent = self._name("entity_run_id")

@@ -93,7 +93,7 @@ class Row(Part):
         return Row(self.validator, value, self.path_of(name))
 
     def record(self, name: str) -> Row:
-        """Return a column that is an object or its JSON text; an empty object if the column is missing."""
+        """Return a column, an object or its JSON text, or {} if missing; add an error for another type."""
         part = self.nested(name)
         return Row(self.validator, {}, part.path) if part.value is None else part.as_object()
 
@@ -196,7 +196,7 @@ def path_dataset(path: str, namespace: str) -> Dataset:
 
 
 def program_name(verb: str, targets: Iterable[Dataset]) -> str:
-    """Return a name for statements that write tables: `INSERT a, b, c and 2 more`, or the verb alone."""
+    """Return a name for statements that write: `INSERT a, b, c and 2 more`, or the verb; cut if too long."""
     names = [dataset.name for dataset in targets]
     more = f" and {len(names) - _TARGETS_MAX} more" if len(names) > _TARGETS_MAX else ""
     name = f"{verb} {', '.join(names[:_TARGETS_MAX])}{more}".strip()
