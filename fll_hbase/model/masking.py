@@ -81,7 +81,8 @@ def mask_operations(
 ) -> tuple[Operation, ...]:
     """Return the operations of one content as shown to a caller who sees the namespaces `is_visible`.
 
-    Names of visible operations do not depend on the names of hidden datasets and fields.
+    Without a hidden dataset they are unchanged; else visible ones come first, then placeholders of hidden
+    ones. Names of visible operations do not depend on the names of hidden datasets and fields.
     """
     hidden = {
         operation.name: hide_dataset(dataset)
@@ -186,7 +187,7 @@ class _Masking:
             yield Write(f"{label.name}w", "", label, "", (InputField(merged, WHOLE_DATASET),))
 
     def _inputs_behind(self, write: Write) -> Iterator[InputField]:
-        """Yield the shown outputs that lead to a hidden WRITE only through dropped transforms."""
+        """Yield, unsorted, the shown outputs that lead to a hidden WRITE only through dropped transforms."""
         remaining = [(item, item.influence) for item in write.inputs]
         seen: set[tuple[str, Influence]] = set()
         while remaining:

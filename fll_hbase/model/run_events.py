@@ -245,7 +245,10 @@ def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
 def program_run(
     run: str, events: Sequence[RunEvent], lineage: EventLineage, facts: Sequence[EventRunFacts]
 ) -> ProgramRun:
-    """Return the run of sorted events, given the facts of each and the merged lineage."""
+    """Return the run of sorted events, at least one, given the facts of each and the merged lineage.
+
+    The program is the latest one that facts have, else the job; the details have the latest parent's run id.
+    """
     start_ms, state = start_and_state(events)
     parent = next((item.parent for item in reversed(facts) if item.parent), None)
     program = next((item.program for item in reversed(facts) if item.program), None)

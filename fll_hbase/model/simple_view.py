@@ -243,7 +243,7 @@ class Steps:
 def _spread(
     reached: _Influences, steps: Mapping[str, Mapping[str, Influence]], *, through: Influence
 ) -> None:
-    """Add all operations reachable by direct steps, or by any steps if `through` is indirect."""
+    """Add to `reached`, as `through`, all that direct steps reach, or any steps if `through` is indirect."""
     # A list instead of recursion: chains of operations can exceed Python's recursion limit.
     pending = list(reached)
     while pending:

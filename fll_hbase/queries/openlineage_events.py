@@ -75,7 +75,7 @@ class OpenLineageEvents(DatasetRuns[Events]):
     result: ClassVar[str] = _RESULT
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Events]:
-        """Return a page of events. Raises NotFound for names that were never recorded."""
+        """Return a page of events. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         window = self.window(now_ms)
         page = self.read_page(store, window)
         events = _events(store, page)

@@ -124,7 +124,11 @@ class Query(ABC, Generic[BodyT]):
 
     @abstractmethod
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
-        """Return the answer of a store. Raises LineageError."""
+        """Return the answer of a store. Raises LineageError.
+
+        These are InvalidQuery for times or a cursor, NotFound for unknown names, which were never recorded,
+        and errors of the store: StoreUnavailable, DeadlineExceeded, CorruptRow and ConfigurationError.
+        """
 
     def checked_answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
         """Return `answer`, and report deleted runs and damaged rows that were left out.

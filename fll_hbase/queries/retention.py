@@ -177,7 +177,10 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
-        """Return the report. Raises NotFound, AmbiguousName, and InvalidQuery for a flow policy."""
+        """Return the report. Raises NotFound, AmbiguousName, InvalidQuery, and errors of the store.
+
+        InvalidQuery is for a flow policy, and for times.
+        """
         policy = store.policies.get(self.policy, self.namespace)
         if isinstance(policy, FlowPolicy):
             detail = f"{self.policy!r} is a flow policy; see `fll report flows` or GET /v3/reports/flows"
@@ -259,7 +262,10 @@ class _Recorded:
 
 
 def _recorded(store: LineageStore, report: results.RetentionReport) -> _Recorded:
-    """Return since when the datasets of a report without older data have recorded runs."""
+    """Return since when the datasets of a report without older data have recorded runs.
+
+    More than DATASETS_MAX datasets are only counted.
+    """
     datasets = sorted({field.dataset for field in report.complying})
     if len(datasets) > DATASETS_MAX:
         return _Recorded(len(datasets))

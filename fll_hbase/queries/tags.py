@@ -200,7 +200,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
     ] = None
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:
-        """Return a page of tags. Raises NotFound for a field that was never recorded."""
+        """Return a page of tags. Raises InvalidQuery, NotFound for an unknown field, and store errors."""
         window = self.window(now_ms)
         if self.inherited:
             return self._with_inherited(store, window)
@@ -255,7 +255,7 @@ class DatasetTags(Paged, DatasetQuery[DatasetTagsAnswer]):
     table: ClassVar[TableShape] = TableShape((*_COLUMNS, "path"), member_rows("tags"), times=("at",))
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetTagsAnswer]:
-        """Return a page of tags. Raises NotFound for a dataset that was never recorded."""
+        """Return a page of tags. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         field, last_tag = self.start_after(2)
         stored = store.tags.dataset_tags(self.dataset, start_after=(field, last_tag))
         page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.field.name, entry.tag))

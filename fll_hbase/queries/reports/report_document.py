@@ -113,7 +113,7 @@ def window_facts(window: Window, stamp: Stamp) -> dict[str, str]:
 
 
 def subject_facts(field: Json) -> dict[str, str]:
-    """Return the tags of the field that a report is about, and the description of its dataset."""
+    """Return the tags of a report's field and its dataset's description, cut, by name, if not empty."""
     description = " ".join(field.get("datasetDescription", "").split())
     if len(description) > DESCRIPTION_MAX:
         description = f"{description[: DESCRIPTION_MAX - 1]}…"
