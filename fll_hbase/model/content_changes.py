@@ -98,7 +98,7 @@ class _Ways:
         self._outputs: dict[tuple[str, str], Way] = {}
 
     def add(self, operation: Read | Transform) -> None:
-        """Add the ways of an operation's outputs; one that only copies one input passes on its way."""
+        """Add the ways of an operation's outputs; a copy of a single input has the way of that input."""
         if isinstance(operation, Read):
             self._add_read(operation)
             return

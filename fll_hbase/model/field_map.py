@@ -136,7 +136,7 @@ class FieldMap:
 
 
 def build_field_map(operations: Sequence[Operation]) -> FieldMap:
-    """Build the field map of validated and sorted operations."""
+    """Build the field map of validated operations sorted by name. Raises as `deadline.check_reading` does."""
     used = used_outputs(operations)
     fields = _source_fields(operations, used)
     upstream = _UpstreamFields(operations, fields)

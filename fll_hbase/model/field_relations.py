@@ -205,7 +205,11 @@ def dataset_relations(
 
 
 def all_relations(field_map: FieldMap, *, pairs_max: int) -> DatasetLineageSet:
-    """Return the lineage of all datasets of a field map, bounded like `dataset_relations`."""
+    """Return the lineage of all datasets of a field map, up to `pairs_max` pairs and the default `steps_max`.
+
+    Beyond a limit, which `truncated_by` names, datasets have no pairs, or are left out as in
+    `dataset_relations`.
+    """
     builder = _Builder(field_map, pairs_max=pairs_max, steps_max=DEFAULTS.steps_max)
     for destination in field_map.destinations:
         builder.add_generated(
@@ -326,7 +330,7 @@ class _Builder:
         self._unknown: list[DatasetPair] = []
 
     def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
-        """Add a destination's generated fields in order, while pairs are left, else only its datasets."""
+        """Add a destination's generated fields in order, while pairs are left, else only the dataset."""
         added = self._within(names)
         if names:
             self._union.members((None, destination))[0].update((None, name) for name in added)
@@ -335,7 +339,7 @@ class _Builder:
         """Add the lineage of a destination (None: dropped fields), and beyond a limit only its datasets.
 
         The datasets are left out, too, after twice as many sets as the limit. `candidates` may be unknown
-        sources; each one that is takes a pair.
+        sources, and each unknown relation takes a pair.
         """
         self._add_pairs(sources, destination)
         # Datasets are complete even if pairs are cut, unless completing them takes too many steps.
@@ -400,7 +404,7 @@ class _Builder:
             self._truncated_by.add(f"steps_max={self._steps_max}")
 
     def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
-        """Yield datasets with the names of their fields at the sorted positions; one may come twice."""
+        """Yield datasets, some perhaps twice, with the names of their fields at the sorted positions."""
         fields = map(self._field_map.fields.__getitem__, positions)
         # Group by identity, which is cheaper than equality; equal datasets in two groups do no harm.
         for _, group in groupby(fields, key=lambda field: id(field.dataset)):

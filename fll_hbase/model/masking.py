@@ -81,8 +81,8 @@ def mask_operations(
 ) -> tuple[Operation, ...]:
     """Return the operations of one content as shown to a caller who sees the namespaces `is_visible`.
 
-    Without a hidden dataset they are unchanged; else visible ones come first, then placeholders of hidden
-    ones. Names of visible operations do not depend on the names of hidden datasets and fields.
+    Without a hidden dataset they are unchanged. Otherwise placeholders of hidden operations follow the
+    visible ones. Names of visible operations do not depend on the names of hidden datasets and fields.
     """
     hidden = {
         operation.name: hide_dataset(dataset)
@@ -140,7 +140,7 @@ class _Masking:
     def mask(self, operation: Operation) -> Operation:
         """Return a visible operation with masked names.
 
-        A WRITE loses its description, as does any operation connected to a hidden one.
+        A WRITE loses its description, as does any operation connected to a hidden one. Others stay unchanged.
         """
         # The description of a WRITE may be an SQL statement, with tables that do not lead to its fields.
         if operation.name not in self._connected and not isinstance(operation, Write):

@@ -65,7 +65,9 @@ def downstream_simple_view(
 ) -> OperationGraph:
     """Return the ultimate destinations of a source field with the transforms on any path to each.
 
-    The limits are the same as for `upstream_simple_view`. The result is empty if no Read reads the field.
+    The paths name at most `connections_max` transforms in all, except that one path is always included. About
+    `steps_max` connections are followed. `truncated_by` names the limit if there are more. A Write that the
+    field only influences is an operation, but no destination. The result is empty if no Read reads the field.
     """
     steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)

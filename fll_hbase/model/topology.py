@@ -67,8 +67,8 @@ def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
 def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """Return the operations, each after all its origins, with ties in name order.
 
-    Of equal names, only the last operation is returned. Raises InvalidLineage if operations feed one another
-    in a cycle and, while a document is read, the errors of `deadline.check`.
+    Only the last operation of each name is returned. Raises InvalidLineage if operations feed one another in
+    a cycle and, while a document is read, the errors of `deadline.check`.
     """
     by_name = {operation.name: operation for operation in operations}
     origins = operation_origins(operations)

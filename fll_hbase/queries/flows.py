@@ -180,8 +180,8 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
 def flow_policy(store: LineageStore, name: str) -> FlowPolicy:
     """Return a flow policy. Raises InvalidQuery for a policy on the age of data with a tag.
 
-    Raises NotFound for an unknown policy, and for one on the age of data of a single field. Errors of the
-    store pass.
+    Raises NotFound for an unknown policy and one on the age of data of a single field, and errors of the
+    store.
     """
     # Policies on the age of single fields may have the same name.
     policy = store.policies.get(name, "*")

@@ -162,7 +162,10 @@ class PolicyByName(Changeable[Policy]):
         return Answer(policy_body(store.policies.get(self.policy, self.namespace)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
-        """Put the policy that the body describes. Raises UnreadableDocument and UnknownSubject."""
+        """Put the policy that the body describes; return it, and whether it is new.
+
+        Raises UnreadableDocument, UnknownSubject, TooLarge, Forbidden, and errors of the store.
+        """
         policy, warnings = tag_bodies.read_policy(raw, name=self.policy)
         known_subjects.check(store, policy)
         return self._put(store, policy, warnings)

@@ -130,10 +130,7 @@ class DatasetRuns(RunFilter, FieldFilter, Windowed, Paged, DatasetQuery[BodyT]):
     """A query about a page of the runs of a dataset."""
 
     def read_page(self, store: LineageStore, window: Window) -> RunsPage:
-        """Return the page. Raises InvalidQuery for an invalid cursor, NotFound for unknown names.
-
-        Errors of the store pass.
-        """
+        """Return the page. Raises InvalidQuery for an invalid cursor, NotFound, and errors of the store."""
         return store.runs(
             self.dataset,
             window,
@@ -150,9 +147,9 @@ class ProgramRuns(RunFilter, Windowed, Paged, Query[BodyT]):
     """A query about a page of the runs of the programs of one namespace or all namespaces."""
 
     def read_page(self, store: LineageStore, window: Window, namespace: str) -> RunsPage:
-        """Return the page; "" is all namespaces. Raises InvalidQuery for an invalid cursor, and NotFound.
+        """Return the page; "" is all namespaces. Raises InvalidQuery for an invalid cursor, and store errors.
 
-        NotFound is for a namespace without programs. Errors of the store pass.
+        Raises NotFound for a namespace without programs.
         """
         state = State(self.state) if self.state else None
         return store.namespace_runs(

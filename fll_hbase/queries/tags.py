@@ -162,7 +162,11 @@ class TagOfField(FieldQuery[Tag], Changeable[Tag]):
         return Answer(tag_body(store.tags.get(self.dataset_field, self.tag)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Tag, bool]:
-        """Give the field the tag, with the note in the body. Raises UnreadableDocument, NotFound."""
+        """Give the field the tag, with the note in the body; return it, and whether it is new.
+
+        Raises UnreadableDocument, NotFound for an unknown field, TooLarge, Forbidden, and errors of the
+        store.
+        """
         note, warnings = tag_bodies.read_note(raw)
         stored, is_new = store.tags.put(self.dataset_field, self.tag, note)
         return tag_body(stored, warnings), is_new

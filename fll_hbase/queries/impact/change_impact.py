@@ -136,7 +136,7 @@ def change_rows(body: Json) -> list[Json]:
 
 
 def _row(change: Json) -> Json:
-    """Return a row for one change; its counts are None without `downstream`."""
+    """Return a row for one change, in which counts are None without `downstream`."""
     downstream = change.get("downstream") or {}
     return {
         **change["field"],
@@ -355,7 +355,7 @@ def _change(item: FoundChange, inputs: Inputs, downstream: DownstreamReader) -> 
 
 
 def _derivation(way: Way | None, inputs: Sequence[DatasetField] | None) -> Derivation | None:
-    """Return how a field is made, with its inputs; None if the way is, or the inputs are, None."""
+    """Return how a field is made, with its inputs, or None if the way or the inputs are None."""
     if way is None or inputs is None:
         return None
     return Derivation(text=without_labels(way.text), inputs=tuple(map(field_name, inputs)), type=way.type)
@@ -378,7 +378,7 @@ class Inputs:
             self._maps.setdefault((id(field_map), field.dataset), (field_map, set()))[1].add(field.name)
 
     def first(self, field_map: FieldMap | None, field: DatasetField) -> Sequence[DatasetField] | None:
-        """Return up to INPUTS_MAX visible inputs, sorted, of a field that was added; None without a map."""
+        """Return up to INPUTS_MAX visible inputs, sorted, of an added field, or None without a field map."""
         if field_map is None:
             return None
         key = id(field_map), field.dataset
@@ -390,9 +390,9 @@ class Inputs:
 def _first_inputs(
     field_map: FieldMap, dataset: Dataset, names: Collection[str]
 ) -> dict[str, list[DatasetField]]:
-    """Return the first INPUTS_MAX visible inputs, sorted, of each of these fields that has any.
+    """Return the first INPUTS_MAX visible inputs, sorted, of each field in `names` that has any.
 
-    Those of the dataset as a whole, if any, are always included, under `*`.
+    Also returns, under `*`, the inputs of the dataset as a whole, if there are any.
     """
     edges = (
         (edge.destination_field or WHOLE_DATASET, DatasetField(edge.source, edge.source_field))

@@ -131,8 +131,8 @@ class _Comparer:
     def compare(self, program: ProposedProgram, recorded: _Recorded) -> None:
         """Add the changes of a proposed program, and how it was compared.
 
-        If `recorded` is empty, this is "unrecorded", without changes. Call it for upstream programs first:
-        renames of earlier calls are no changes of their readers.
+        If `recorded` is empty, this is "unrecorded", without changes. Call it for upstream programs first, so
+        that a field that they rename does not change its readers.
         """
         if not recorded:
             self.result.programs.append(ProgramResult(program.run, "unrecorded"))
@@ -260,8 +260,8 @@ def _recorded(
 ) -> dict[ProgramId, dict[Dataset, LastContent]]:
     """Return the last contents of the programs of a change, by the datasets that they wrote.
 
-    Programs without a known run are left out, as are those beyond SEARCHES_MAX that wrote none of the
-    datasets of the change. Limits that were reached are added to `truncated_by`.
+    Programs without a known run are left out, as are programs beyond SEARCHES_MAX that wrote only other
+    datasets. Limits that were reached are added to `truncated_by`.
     """
     wanted: dict[Dataset, set[ProgramId]] = defaultdict(set)
     for program_id, program in proposal.programs.items():
@@ -292,7 +292,7 @@ def _other_programs(
 ) -> tuple[dict[ProgramId, LastContent], bool]:
     """Return the last content of each program of a dbt project among the newest PROJECT_RUNS_MAX runs.
 
-    The runs are those of the namespace. The flag says whether it has more.
+    Also returns whether the namespace has more runs. Failed runs are left out.
     """
     last: dict[ProgramId, LastContent] = {}
     truncated_by: set[str] = set()
