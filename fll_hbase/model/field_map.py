@@ -212,7 +212,7 @@ class _UpstreamFields:
                 self._by_transform[operation.name] = self.union(operation.inputs)
 
     def position_of(self, input_field: InputField) -> int | None:
-        """Return the position of the field upstream of an input, or None unless it is single and direct."""
+        """Return the position of the field upstream of an input if it is the only one and direct, or None."""
         positions = self._positions_by_read.get(input_field.origin)
         if positions is not None:
             return positions[input_field.name]

@@ -155,7 +155,7 @@ class FieldSetResolver:
     def union(self, numbers: Iterable[int]) -> Members:
         """Return the members of all sets together that are in the range, without caching the result.
 
-        Anything reached by an indirect edge is indirect.
+        Anything that only indirect edges reach is indirect.
         """
         direct: set[int] = set()
         indirect: set[int] = set()

@@ -119,7 +119,7 @@ class NamespaceOpenLineageEvents(ProgramRuns[Events]):
     namespace: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Events]:
-        """Return a page of events. Raises NotFound for a namespace without programs."""
+        """Return a page of events. Raises InvalidQuery, NotFound without any program, and store errors."""
         return _program_events(self, store, self.namespace, now_ms)
 
 

@@ -196,7 +196,7 @@ class Query(ABC, Generic[BodyT]):
             time_window.parse_times(times, now_ms=now_ms)
 
     def check(self) -> None:
-        """Raise InvalidQuery with every parameter that is not valid."""
+        """Raise InvalidQuery with every parameter that is not valid; texts of times are not parsed."""
         faults = ((item, item.fault(getattr(self, item.attribute))) for item in parameters(type(self)))
         if errors := [FieldError(item.attribute, text) for item, text in faults if text]:
             raise InvalidQuery(errors)

@@ -321,7 +321,8 @@ def _verdict(
 ) -> str:
     """Return whether a policy is kept, by how many fields, and what is not known.
 
-    `possible` is the number of fields that older runs may have written.
+    `possible` is the number of fields that older runs may have written. `begins_later` is true if older runs
+    of the window were deleted.
     """
     total, age = count_text(len(fields) + len(report.complying), "field"), report.policy.max_age.text
     if fields:

@@ -240,7 +240,7 @@ class NamespaceRuns(ProgramRuns[NamespaceRunsAnswer]):
     namespace: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[NamespaceRunsAnswer]:
-        """Return a page of runs. Raises NotFound for a namespace without programs."""
+        """Return a page of runs. Raises InvalidQuery, NotFound without any program, and store errors."""
         return _program_runs(self, store, self.namespace, now_ms)
 
 

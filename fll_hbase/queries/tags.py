@@ -158,7 +158,7 @@ class TagOfField(FieldQuery[Tag], Changeable[Tag]):
     tag: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Tag]:
-        """Return the tag. Raises NotFound if the field does not have it."""
+        """Return the tag. Raises NotFound if the field does not have it, and errors of the store."""
         return Answer(tag_body(store.tags.get(self.dataset_field, self.tag)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Tag, bool]:
@@ -172,7 +172,7 @@ class TagOfField(FieldQuery[Tag], Changeable[Tag]):
         return tag_body(stored, warnings), is_new
 
     def remove(self, store: LineageStore) -> None:
-        """Remove the tag from the field. Raises NotFound if the field does not have it."""
+        """Remove the tag from the field. Raises NotFound without it, Forbidden, and errors of the store."""
         store.tags.remove(self.dataset_field, self.tag)
 
 

@@ -179,7 +179,7 @@ def until_over(items: Iterable[T], *, truncated_by: set[str], needs_first: bool 
 
 
 def unavailable(reason: str) -> StoreUnavailable:
-    """Return the error of a wait that ended without success: DeadlineExceeded if the deadline ended it."""
+    """Return the error of a wait: DeadlineExceeded if the deadline ended it, else StoreUnavailable."""
     over = is_over(in_seconds=_ROUNDING_SECONDS)
     return _exceeded(f" ({reason})") if over else StoreUnavailable(reason)
 

@@ -80,7 +80,11 @@ def provenance_verdict(
     runs: int,
     cut: bool,
 ) -> str:
-    """Return how many sources a field has, in which datasets, and in how many ways it was made."""
+    """Return how many sources a field has, in which datasets, and in how many ways it was made.
+
+    `ways` and `runs` count its derivations, without which this only says that no run wrote it. `cut` is
+    whether a limit cut the report, so that a field without sources may have some.
+    """
     others = _unknown_columns(writers, "written")
     if not ways:
         no_writer = "No run of the window is known to have written it."
