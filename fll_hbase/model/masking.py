@@ -276,7 +276,7 @@ def _in_order(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
 
 
 def _sorted_inputs(operation: Operation) -> Operation:
-    """Return an operation with its hidden inputs in an order that does not depend on their labels."""
+    """Return an operation whose hidden inputs come last, in an order that is independent of their labels."""
     if isinstance(operation, Read):
         return operation
     visible = (item for item in operation.inputs if not is_hidden_operation(item.origin))

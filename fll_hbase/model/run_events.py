@@ -291,14 +291,17 @@ def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
 
 
 def remap_all(mentions: Iterable[DatasetMention], positions: Sequence[int]) -> Iterable[DatasetMention]:
-    """Return the mentions with dataset indexes of another list; `positions` maps old indexes to new ones."""
+    """Return mentions as `remap_positions` does, or as they are if no index changes.
+
+    `positions` maps old indexes to new ones.
+    """
     if positions == list(range(len(positions))):
         return mentions
     return [remap_positions(mention, positions) for mention in deadline.watched(mentions)]
 
 
 def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> DatasetMention:
-    """Return the mention with dataset indexes of another list; `positions` maps old indexes to new ones."""
+    """Return the mention with sorted inputs, and dataset indexes `positions[old]` of another list."""
 
     def remap(inputs: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
         """Return the inputs with new dataset indexes, sorted."""

@@ -161,7 +161,7 @@ def _document_facts(run: ProgramRun) -> dict[str, Any]:
 
 
 def _event_facts(details: results.RunDetails) -> dict[str, Any]:
-    """Return the facts of the events of a run, by attribute, or {} for a run that a document recorded."""
+    """Return the latest facts of the events of a run, by attribute, or {} if a document recorded it."""
     if details.part is None:
         return {}
     members: dict[str, Any] = {"sql": details.part.sql} if details.part.sql else {}

@@ -155,7 +155,10 @@ _NOT_READ = Downstream(fields=(), field_count=0, datasets=(), programs=())
 
 
 def _passed_on(start: DatasetField, reach: Reach) -> set[DatasetField]:
-    """Return the fields whose values come from a field over direct edges alone."""
+    """Return the fields whose values come from a field over direct edges alone, and the field itself.
+
+    For `*`, these start at all fields of its dataset.
+    """
     edges: dict[DatasetField, list[DatasetField]] = defaultdict(list)
     for edge in reach.edges:
         if edge.direct:

@@ -23,7 +23,8 @@ def consumption_verdict(
 ) -> str:
     """Return how many programs read a field, how many fields are made of it, and where this is unknown.
 
-    `failed_only` is the number of fields left out because only failed runs made them, None if unknown.
+    `failed_only` is the number of fields left out because only failed runs made them, None if unknown. Fields
+    that are not in the order of the runs are counted apart.
     """
     programs = readers.programs
     failed = sum(program.failed for program in programs)
