@@ -177,10 +177,7 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
-        """Return the report. Raises NotFound, AmbiguousName, InvalidQuery, and errors of the store.
-
-        InvalidQuery is for a flow policy, and for times.
-        """
+        """Return the report. Raises NotFound, AmbiguousName, InvalidQuery, and errors of the store."""
         policy = store.policies.get(self.policy, self.namespace)
         if isinstance(policy, FlowPolicy):
             detail = f"{self.policy!r} is a flow policy; see `fll report flows` or GET /v3/reports/flows"
