@@ -177,7 +177,7 @@ def new_token() -> AccessToken:
 
 
 def parse_token(text: str) -> AccessToken:
-    """Return the token of a text. Raises ValueError, without quoting the text."""
+    """Return the token of a text. Raises ValueError, without quoting it, for a wrong form or checksum."""
     match = TOKEN.fullmatch(text)
     if match is None:
         raise ValueError("is not of the form of a token: fll_, an id, a secret and a checksum")

@@ -98,7 +98,7 @@ class _Ways:
         self._outputs: dict[tuple[str, str], Way] = {}
 
     def add(self, operation: Read | Transform) -> None:
-        """Add the outputs of an operation."""
+        """Add the ways of an operation's outputs; a copy of a single input has the way of that input."""
         if isinstance(operation, Read):
             self._add_read(operation)
             return
@@ -121,7 +121,7 @@ class _Ways:
         return self._outputs[item.origin, item.name]
 
     def row_way(self, write: Write) -> Way:
-        """Return how the rows of a Write are selected: its indirect inputs and its text."""
+        """Return how rows of a Write are selected: its indirect inputs, and its text without SAME_ROWS."""
         head, _, rest = write.description.partition("\n")
         text = "\n".join(("" if head in SAME_ROWS else head, rest)).strip()
         inputs = {self._input_digest(item) for item in write.inputs if item.influence is Influence.INDIRECT}
@@ -139,7 +139,7 @@ class _Ways:
 
 
 def _union(ways: Sequence[Way]) -> Way:
-    """Return one way for all ways in which several Writes make a field, or rows."""
+    """Return the only way unchanged, or one way of several Writes, with distinct texts and types joined."""
     if len(ways) == 1:
         return ways[0]
     return Way(
@@ -212,6 +212,7 @@ def find_changes(
 
     A field counts as renamed only if it is the only removed field, and the new one the only added field, that
     is made in the same way from the same inputs. Types are compared by their `type_key`, if both are known.
+    One field may be both RETYPED and DERIVED. ROWS needs rows that are known on both sides.
     If `new` is partial, no field counts as removed or renamed: missing fields, or a partial `old`, give one
     UNKNOWN change of the whole dataset. If `old` is partial, no field counts as added or renamed.
     """

@@ -32,7 +32,7 @@ class DatasetLineage:
     unknown: bool = False
 
     def cut(self, pairs_max: int) -> DatasetLineage:
-        """Return a copy with the first `pairs_max` pairs: direct, then indirect, then dataset-wide ones."""
+        """Return a copy with the first `pairs_max` pairs by name: direct, indirect, then dataset-wide."""
         direct = sorted(self.direct, key=_pair_key)[:pairs_max]
         indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
         dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
@@ -88,7 +88,7 @@ class DatasetLineageSet:
         return sum(lineage.size for lineage in self.by_datasets.values())
 
     def rename(self, name: Dataset, to: Dataset) -> DatasetLineageSet:
-        """Return the same lineage with the dataset `name` called `to`."""
+        """Return the lineage with dataset `name` called `to`, and so merged with what `to` already has."""
         if name == to:
             return self
         union = LineageUnion()
@@ -141,13 +141,16 @@ class LineageUnion:
             self._unknown.add(datasets)
 
     def add_unknown(self, datasets: DatasetPair) -> None:
-        """Add an unknown relation of two datasets, unless the union has any; `cost` does not grow."""
+        """Add an unknown relation, unless the union has these two datasets already; `cost` does not grow."""
         if datasets not in self._members:
             self.members(datasets)
             self._unknown.add(datasets)
 
     def members(self, datasets: DatasetPair) -> tuple[set[FieldPair], set[FieldPair], set[str]]:
-        """Return direct pairs, indirect pairs and dataset-wide fields, to extend without counting `cost`."""
+        """Return the sets of direct pairs, indirect pairs and dataset-wide fields, added if missing.
+
+        Callers may extend the sets in place, which `cost` does not count.
+        """
         members = self._members.get(datasets)
         if members is None:
             members = self._members[datasets] = (set(), set(), set())

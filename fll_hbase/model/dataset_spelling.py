@@ -83,8 +83,8 @@ def object_name(namespace: str, name: str) -> Name:
 def path_name(path: str) -> Name:
     """Return the dataset of a path or URI of files, without the partitions (`a=1/b=2`) at its end.
 
-    Its namespace and name are those that the Spark agent of OpenLineage writes. The schemes `gcs` and `azure`
-    are Snowflake's.
+    Its namespace and name are those that the Spark agent of OpenLineage writes; a path without a scheme has
+    the namespace `file`. Escapes (`%20`) in a URI are decoded. The schemes `gcs` and `azure` are Snowflake's.
     """
     match = _URI.fullmatch(path)
     scheme, authority, name = match.groups("") if match else ("", "", path)
@@ -116,7 +116,7 @@ def file_alias(name: str) -> Name | None:
 
 
 def namespace_key(namespace: str) -> str:
-    """Return the common part of all spellings of a namespace: scheme, host and port."""
+    """Return the common part of all spellings of a namespace: scheme, host and port, or its default port."""
     scheme, separator, host = namespace.removeprefix("jdbc:").partition("://")
     scheme = SCHEMES.get(scheme.lower(), scheme.lower()).rstrip(":/")
     host = host.rstrip("/").lower()
@@ -135,7 +135,7 @@ class DeclaredNames:
         self._shortened: dict[Name, set[Name]] = {}
 
     def add(self, dataset: Name, aliases: Iterable[Name] = ()) -> None:
-        """Add a dataset with its aliases."""
+        """Add a dataset by its name and aliases, and by these without database, schema or partitions."""
         for namespace, name in (dataset, *aliases):
             key, plain = _key(namespace, name)
             self._datasets.setdefault((key, plain), set()).add(dataset)
@@ -177,7 +177,7 @@ def _suffixes(key: str, name: str) -> Iterator[str]:
 
 
 def _parents(path: str) -> Iterator[str]:
-    """Yield the directories above a path, the nearest first."""
+    """Yield the directories above a path, the nearest first, at most _STEPS_MAX and without the root."""
     for _ in range(_STEPS_MAX):
         path = path.rpartition("/")[0]
         if not path:

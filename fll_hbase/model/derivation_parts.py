@@ -79,8 +79,9 @@ class ContentDerivations:
         """Return the parts of the derivation of a field, and whether `connections_max` cut them.
 
         They are empty if no Write writes the field; edges into Writes do not count as connections. The search
-        is breadth first, so a truncated result has the parts nearest to the field. Two complete
-        derivations have equal parts if, and only if, their digests are equal (see `derivation_digests`).
+        is breadth first, so a truncated result has the parts nearest to the field. Two complete derivations
+        have equal parts if, and only if, their digests are equal (see `derivation_digests`). Raises KeyError
+        if an operation that leads into the field was not given.
         """
         edges: dict[tuple[NodeId, NodeId, str], Influence] = {}
         operations: set[OperationIdentity] = set()

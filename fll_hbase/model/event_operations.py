@@ -80,7 +80,8 @@ def carried_operations(text: str) -> Iterator[Operation]:
 def _expand_rename(positions: Mapping[tuple[str, str], int], mention: DatasetMention) -> DatasetMention:
     """Return the mention of a renamed dataset with columns copied from the previous one.
 
-    The columns are empty if the fields are unknown. Any other mention is returned unchanged.
+    The columns are empty if the fields are unknown. A mention that has columns, or whose previous dataset is
+    not in `positions`, is returned unchanged, as is one without a rename.
     """
     previous = mention.previous
     index = positions.get(previous) if previous else None
@@ -120,7 +121,7 @@ def _used_fields(
 def _output_operations(
     mention: DatasetMention, dataset: tuple[str, str], origins: dict[int, str], names: UniqueNames
 ) -> Iterator[Operation]:
-    """Yield a TRANSFORM for each column of an output, then its WRITE, which also has dataset-wide inputs."""
+    """Yield a TRANSFORM for each column of an output, then its WRITE with dataset-wide inputs as indirect."""
     types = dict(mention.fields or ())
     inputs = []
     for column in mention.columns or ():

@@ -97,7 +97,7 @@ class FieldMap:
         return _contains(self.written_without_fields, dataset)
 
     def may_read_more(self, source: Dataset) -> bool:
-        """Return whether a source may have been read with further fields: without any, or unknown ones."""
+        """Return whether a source may have further fields: read without any, or related in an unknown way."""
         if not self.has_source(source):
             return False
         if self.is_read_without_fields(source):
@@ -107,7 +107,7 @@ class FieldMap:
         return bool(self.written_without_fields)
 
     def may_write_more(self, destination: Dataset) -> bool:
-        """Return whether a destination may have been written with further fields; see `may_read_more`."""
+        """Return whether a destination may have further fields: written without any, or from unknown ones."""
         if not self.has_destination(destination):
             return False
         if self.is_written_without_fields(destination):
@@ -136,7 +136,7 @@ class FieldMap:
 
 
 def build_field_map(operations: Sequence[Operation]) -> FieldMap:
-    """Build the field map of validated and sorted operations."""
+    """Build the field map of validated operations sorted by name. Raises as `deadline.check_reading` does."""
     used = used_outputs(operations)
     fields = _source_fields(operations, used)
     upstream = _UpstreamFields(operations, fields)
@@ -212,7 +212,7 @@ class _UpstreamFields:
                 self._by_transform[operation.name] = self.union(operation.inputs)
 
     def position_of(self, input_field: InputField) -> int | None:
-        """Return the position of the field upstream of an input, or None unless it is single and direct."""
+        """Return the position of the field upstream of an input if it is the only one and direct, or None."""
         positions = self._positions_by_read.get(input_field.origin)
         if positions is not None:
             return positions[input_field.name]
@@ -307,7 +307,7 @@ class _WrittenFields:
         )
 
     def derived_fields(self, numbers: Mapping[int, int]) -> tuple[DerivedFields, ...]:
-        """Return the derived fields of each destination and set, with sets renumbered by `numbers`."""
+        """Return, sorted, the derived fields of each destination and set, renumbered by `numbers`."""
         entries = (
             DerivedFields(destination, tuple(sorted(names)), numbers[number])
             for (destination, number), names in self._derived.items()

@@ -60,7 +60,7 @@ class SourceFields:
         return self._resolver.members(number).indirect if number is not None else ()
 
     def datasets(self, destination: Dataset | None) -> set[Dataset]:
-        """Return the datasets of all fields that lead to fields of a destination, without building pairs."""
+        """Return the datasets of fields in the range that lead to fields of a destination (None: dropped)."""
         numbers = [number for number in self._numbers(destination) if self._resolver.reaches(number)]
         copied = list(chain(*self._copied_positions(destination).values())) if destination else []
         fields = self.field_map.fields
@@ -205,7 +205,11 @@ def dataset_relations(
 
 
 def all_relations(field_map: FieldMap, *, pairs_max: int) -> DatasetLineageSet:
-    """Return the lineage of all datasets of a field map, bounded like `dataset_relations`."""
+    """Return the lineage of all datasets of a field map, up to `pairs_max` pairs and the default `steps_max`.
+
+    Beyond a limit, which `truncated_by` names, datasets have no pairs, or are left out as in
+    `dataset_relations`.
+    """
     builder = _Builder(field_map, pairs_max=pairs_max, steps_max=DEFAULTS.steps_max)
     for destination in field_map.destinations:
         builder.add_generated(
@@ -296,7 +300,7 @@ def _unknown_sources(
     """Yield the candidates with unknown fields: read, or written to the destination, without fields.
 
     Candidates are one source, or all sources of the field map. If WRITEs state unknown origins, only these
-    count.
+    count. For the destination None, there are none.
     """
     if destination is None:
         return
@@ -326,13 +330,17 @@ class _Builder:
         self._unknown: list[DatasetPair] = []
 
     def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
-        """Add the generated fields of a destination, up to the number of pairs left."""
+        """Add a destination's generated fields in order, while pairs are left, else only the dataset."""
         added = self._within(names)
         if names:
             self._union.members((None, destination))[0].update((None, name) for name in added)
 
     def add(self, sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
-        """Add the lineage of a destination (None: dropped fields); `candidates` may be unknown sources."""
+        """Add the lineage of a destination (None: dropped fields), and beyond a limit only its datasets.
+
+        The datasets are left out, too, after twice as many sets as the limit. `candidates` may be unknown
+        sources, and each unknown relation takes a pair.
+        """
         self._add_pairs(sources, destination)
         # Datasets are complete even if pairs are cut, unless completing them takes too many steps.
         if self._truncated_by and sources.steps <= 2 * self._steps_max:
@@ -351,7 +359,10 @@ class _Builder:
         return self._union.build()
 
     def _add_pairs(self, sources: SourceFields, destination: Dataset | None) -> None:
-        """Add a pair for each source and destination field; stop when a limit is reached."""
+        """Add a pair for each source field and field of a destination (None: dropped fields), up to a limit.
+
+        Adds nothing if an earlier call reached one.
+        """
         if self._truncated_by:
             return
         for name, members in sources.by_field(destination):
@@ -393,7 +404,7 @@ class _Builder:
             self._truncated_by.add(f"steps_max={self._steps_max}")
 
     def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
-        """Yield each dataset with the names of its fields at the positions, which are sorted."""
+        """Yield datasets, some perhaps twice, with the names of their fields at the sorted positions."""
         fields = map(self._field_map.fields.__getitem__, positions)
         # Group by identity, which is cheaper than equality; equal datasets in two groups do no harm.
         for _, group in groupby(fields, key=lambda field: id(field.dataset)):

@@ -143,7 +143,7 @@ class FieldSetResolver:
         return self._reaching[number]
 
     def members(self, number: int) -> Members:
-        """Return the members of a set; the work grows with the included sets that are not cached."""
+        """Return the members of a set in the range; the work grows with included sets not in the cache."""
         if not self._reaching[number]:
             return Members()
         cached = self._cache.get(number)
@@ -155,7 +155,7 @@ class FieldSetResolver:
     def union(self, numbers: Iterable[int]) -> Members:
         """Return the members of all sets together that are in the range, without caching the result.
 
-        Anything reached by an indirect edge is indirect.
+        Anything that only indirect edges reach is indirect.
         """
         direct: set[int] = set()
         indirect: set[int] = set()
@@ -180,6 +180,7 @@ class FieldSetResolver:
         return Members(_sorted(direct), _sorted(indirect - direct))
 
     def _add_to_cache(self, number: int, members: Members) -> None:
+        """Cache the members of a set; clear the cache first if it has no room. A larger set is not cached."""
         size = len(members.direct) + len(members.indirect)
         if self._members_cached + size > MEMBERS_CACHED_MAX:
             self._cache.clear()

@@ -64,7 +64,10 @@ class FlowPolicy:
         return names.startswith(begin) or begin.startswith(names)
 
     def namespace_texts(self) -> Iterator[tuple[str, ...]]:
-        """Yield for each pattern the texts that may be its namespace: a namespace may contain `/`."""
+        """Yield for each of the two patterns that is not empty the texts that may be its namespace.
+
+        These are the texts before each single `/`, as a namespace may contain `/`, or else the whole pattern.
+        """
         for pattern in filter(None, (self.into, self.only_into)):
             ends = [match.start() for match in re.finditer("(?<![:/])/(?!/)", pattern)]
             yield tuple(pattern[:end] for end in ends) or (pattern,)

@@ -153,7 +153,8 @@ class _Ways:
 def copied_inputs(transform: Transform) -> Copied:
     """Return the direct inputs that a transform passes on: described as IDENTITY, COPY or RENAME, or by name.
 
-    Sources that parse SQL describe an unchanged column by its name; a UNION has one name for each query.
+    Sources that parse SQL describe an unchanged column by its name; a UNION has one name for each query. If
+    inputs have several names, a description by a single name copies nothing.
     """
     direct = tuple(item for item in transform.inputs if item.influence is Influence.DIRECT)
     words = _COPIES.fullmatch(transform.description)

@@ -28,7 +28,8 @@ class FieldLineageInfo:
 def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
     """Build the lineage of operations given in any order.
 
-    Raises InvalidLineage with all errors, whose paths number the operations in the order given.
+    Raises InvalidLineage with all errors, whose paths number the operations in the order given. While a
+    document is read, also raises DeadlineExceeded or TooLarge, as `deadline.check` does.
     """
     return _build(operations, find_errors(operations))
 
@@ -36,7 +37,7 @@ def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
 def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
     """Build the lineage of operations of other systems, which may lack a READ or a WRITE.
 
-    Raises InvalidLineage with all other errors that `build_lineage` finds.
+    Raises InvalidLineage with all other errors that `build_lineage` finds, and the errors of deadlines.
     """
     return _build(operations, _graph_errors(operations))
 

@@ -81,7 +81,8 @@ def mask_operations(
 ) -> tuple[Operation, ...]:
     """Return the operations of one content as shown to a caller who sees the namespaces `is_visible`.
 
-    Names of visible operations do not depend on the names of hidden datasets and fields.
+    Without a hidden dataset they are unchanged. Otherwise placeholders of hidden operations follow the
+    visible ones. Names of visible operations do not depend on the names of hidden datasets and fields.
     """
     hidden = {
         operation.name: hide_dataset(dataset)
@@ -139,7 +140,7 @@ class _Masking:
     def mask(self, operation: Operation) -> Operation:
         """Return a visible operation with masked names.
 
-        A WRITE loses its description, as does any operation connected to a hidden one.
+        A WRITE loses its description, as does any operation connected to a hidden one. Others stay unchanged.
         """
         # The description of a WRITE may be an SQL statement, with tables that do not lead to its fields.
         if operation.name not in self._connected and not isinstance(operation, Write):
@@ -186,7 +187,7 @@ class _Masking:
             yield Write(f"{label.name}w", "", label, "", (InputField(merged, WHOLE_DATASET),))
 
     def _inputs_behind(self, write: Write) -> Iterator[InputField]:
-        """Yield the shown outputs that lead to a hidden WRITE only through dropped transforms."""
+        """Yield, unsorted, the shown outputs that lead to a hidden WRITE only through dropped transforms."""
         remaining = [(item, item.influence) for item in write.inputs]
         seen: set[tuple[str, Influence]] = set()
         while remaining:
@@ -275,7 +276,7 @@ def _in_order(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
 
 
 def _sorted_inputs(operation: Operation) -> Operation:
-    """Return an operation with its hidden inputs in an order that does not depend on their labels."""
+    """Return an operation whose hidden inputs come last, in an order that is independent of their labels."""
     if isinstance(operation, Read):
         return operation
     visible = (item for item in operation.inputs if not is_hidden_operation(item.origin))

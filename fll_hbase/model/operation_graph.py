@@ -279,7 +279,7 @@ class _OperationNames:
     _assigned: dict[str, dict[object, str]] = field(default_factory=dict)
 
     def assign(self, checksum: str, graph: OperationGraph) -> dict[str, str]:
-        """Return each operation's name in the union: `name@checksum` if another operation has its name."""
+        """Return, by name, the names in the union: `name@` and 8 digits of the checksum if it is taken."""
         names = {}
         for name, operation in graph.operations.items():
             variants = self._assigned.setdefault(name, {})
@@ -303,6 +303,7 @@ def _identity(operation: Operation) -> object:
 
 
 def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
+    """Return a graph with each operation called `names[operation]`, without `failed`; itself if all stay."""
     if all(name == new for name, new in names.items()):
         return graph
 

@@ -245,7 +245,10 @@ def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
 def program_run(
     run: str, events: Sequence[RunEvent], lineage: EventLineage, facts: Sequence[EventRunFacts]
 ) -> ProgramRun:
-    """Return the run of sorted events, given the facts of each and the merged lineage."""
+    """Return the run of sorted events, at least one, given the facts of each and the merged lineage.
+
+    The program is the latest one that facts have, else the job; the details have the latest parent's run id.
+    """
     start_ms, state = start_and_state(events)
     parent = next((item.parent for item in reversed(facts) if item.parent), None)
     program = next((item.program for item in reversed(facts) if item.program), None)
@@ -288,14 +291,17 @@ def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
 
 
 def remap_all(mentions: Iterable[DatasetMention], positions: Sequence[int]) -> Iterable[DatasetMention]:
-    """Return the mentions with dataset indexes of another list; `positions` maps old indexes to new ones."""
+    """Return mentions as `remap_positions` does, or as they are if no index changes.
+
+    `positions` maps old indexes to new ones.
+    """
     if positions == list(range(len(positions))):
         return mentions
     return [remap_positions(mention, positions) for mention in deadline.watched(mentions)]
 
 
 def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> DatasetMention:
-    """Return the mention with dataset indexes of another list; `positions` maps old indexes to new ones."""
+    """Return the mention with sorted inputs, and dataset indexes `positions[old]` of another list."""
 
     def remap(inputs: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
         """Return the inputs with new dataset indexes, sorted."""

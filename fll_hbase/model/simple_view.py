@@ -65,7 +65,9 @@ def downstream_simple_view(
 ) -> OperationGraph:
     """Return the ultimate destinations of a source field with the transforms on any path to each.
 
-    The limits are the same as for `upstream_simple_view`. The result is empty if no Read reads the field.
+    The paths name at most `connections_max` transforms in all, except that one path is always included. About
+    `steps_max` connections are followed. `truncated_by` names the limit if there are more. A Write that the
+    field only influences is an operation, but no destination. The result is empty if no Read reads the field.
     """
     steps = Steps(operations, indirect=indirect)
     view = _View(steps, connections_max=connections_max, steps_max=steps_max)
@@ -243,7 +245,7 @@ class Steps:
 def _spread(
     reached: _Influences, steps: Mapping[str, Mapping[str, Influence]], *, through: Influence
 ) -> None:
-    """Add all operations reachable by direct steps, or by any steps if `through` is indirect."""
+    """Add to `reached`, as `through`, all that direct steps reach, or any steps if `through` is indirect."""
     # A list instead of recursion: chains of operations can exceed Python's recursion limit.
     pending = list(reached)
     while pending:

@@ -79,7 +79,7 @@ class AgePolicy:
 
 
 def parse_max_age(text: str) -> MaxAge:
-    """Return an age of at least one second. Raises ValueError for any other text."""
+    """Return the age that a text such as `90d` gives. Raises ValueError for any other text, and for 0."""
     match = _MAX_AGE.fullmatch(text)
     if match is None or not int(match[1]):
         raise ValueError(

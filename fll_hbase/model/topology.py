@@ -67,7 +67,8 @@ def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
 def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """Return the operations, each after all its origins, with ties in name order.
 
-    Raises InvalidLineage if operations feed one another in a cycle.
+    Only the last operation of each name is returned. Raises InvalidLineage if operations feed one another in
+    a cycle and, while a document is read, the errors of `deadline.check`.
     """
     by_name = {operation.name: operation for operation in operations}
     origins = operation_origins(operations)
@@ -80,7 +81,10 @@ def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
 
 
 def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str]) -> Iterator[str]:
-    """Yield the names reachable from `root` and not yet `visited`, each after the names reachable from it."""
+    """Yield the names that `root` reaches and `visited`, to which they are added, lacks.
+
+    Each name comes after the names reachable from it.
+    """
     if root in visited:
         return
     visited.add(root)

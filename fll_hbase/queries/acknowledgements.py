@@ -85,7 +85,10 @@ def event_batch_summary(
 
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
-    """Return the operations, the checksum and the lineage of one hop that would be recorded for a run."""
+    """Return the operations, the checksum and the lineage of one hop that would be recorded for a run.
+
+    `truncated` and `truncatedBy` are present only if the default of FLL_PAIRS_MAX cut the lineage.
+    """
     # The default bound, so that the command line, which knows no settings of a server, has the same answer.
     lineage = all_relations(info.field_map, pairs_max=DEFAULTS.pairs_max)
     # Each pair of datasets is listed once, as forward. Generated fields have no source, so they are backward.

@@ -154,7 +154,7 @@ class DatasetDetails(DatasetQuery[DatasetDetailsAnswer]):
     result: ClassVar[str] = "Everything ever recorded counts"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetDetailsAnswer]:
-        """Return the dataset. Raises NotFound for one that was never recorded."""
+        """Return the dataset. Raises NotFound for one that was never recorded, and errors of the store."""
         summary, bounds = store.dataset(self.dataset)
         shown = summary.names[0]
         body = DatasetDetailsAnswer(
@@ -196,7 +196,7 @@ class Fields(Paged, DatasetQuery[FieldsAnswer]):
     text: Annotated[str, About("Part of a name, ignoring case", name="q", minimum=1)] = ""
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldsAnswer]:
-        """Return a page of fields. Raises NotFound for a dataset that was never recorded."""
+        """Return a page of fields. Raises InvalidQuery, NotFound for an unknown dataset, store errors."""
         [start_after] = self.start_after(1)
         text = self.text.casefold()
         # One catalogue row contains all fields and is read as a whole, so only the answer is paged.

@@ -191,7 +191,10 @@ class CdapFields(Windowed, DatasetQuery[tuple[str | CdapField, ...]]):
     ] = False
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[str | CdapField, ...]]:
-        """Return the fields that runs wrote, or all fields of the catalogue, by prefix. Raises NotFound."""
+        """Return the fields that runs wrote, or all recorded ones, sorted, whose names begin with `prefix`.
+
+        Raises InvalidQuery, NotFound, and errors of the store.
+        """
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         written = store.summaries.written_fields(self.dataset, window)
@@ -222,7 +225,7 @@ class CdapFieldSummary(_Directed, FieldQuery[CdapSummaryAnswer]):
     result: ClassVar[str] = "By dataset and field"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[CdapSummaryAnswer]:
-        """Return the fields. Raises NotFound for names that were never recorded."""
+        """Return the fields. Raises InvalidQuery, NotFound for unknown names, and errors of the store."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         related = {
@@ -248,7 +251,7 @@ class CdapFieldOperations(_Directed, FieldQuery[CdapOperationsAnswer]):
     result: ClassVar[str] = "Operations of the newest run first"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[CdapOperationsAnswer]:
-        """Return the operations. Raises NotFound for names that were never recorded."""
+        """Return the operations. Raises InvalidQuery, NotFound for unknown names, and errors of the store."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         programs = {
@@ -272,7 +275,7 @@ class CdapRelationsOfDataset(_Directed, DatasetQuery[CdapDatasetSummaryAnswer]):
     result: ClassVar[str] = "By dataset and field"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[CdapDatasetSummaryAnswer]:
-        """Return the relations. Raises NotFound for names that were never recorded."""
+        """Return the relations. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         lineage = store.lineage(self.dataset, window, directions=_DIRECTIONS[self.direction])

@@ -102,7 +102,7 @@ class Content(Query[ContentAnswer]):
     checksum: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ContentAnswer]:
-        """Return the content. Raises NotFound for a checksum that no run has."""
+        """Return the content. Raises NotFound for a checksum that no run has, and errors of the store."""
         operations = store.content(self.checksum).operations
         return Answer(
             ContentAnswer(

@@ -54,6 +54,7 @@ class DerivationsAnswer(WindowBody, frozen=True, kw_only=True):
 
 
 def _rows(body: Json) -> list[Row]:
+    """Return a row for each path of an answer's JSON; `lastRun` is the first listed run, or "" for none."""
     return [
         {
             "operations": ", ".join(step["name"] for step in path["operations"]),
@@ -85,7 +86,7 @@ class Derivations(WindowedWithFailed, Paged, FieldQuery[DerivationsAnswer]):
     table: ClassVar[TableShape] = TableShape(("operations", "runs", "lastRun"), _rows)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DerivationsAnswer]:
-        """Return the derivations. Raises NotFound for a field that was never recorded."""
+        """Return the derivations. Raises InvalidQuery, NotFound for an unknown field, and store errors."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         result = store.field_derivations(

@@ -147,7 +147,7 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
         _parse_windows(times, now_ms=now_ms)
 
     def windows(self, now_ms: int) -> tuple[Window, Window]:
-        """Return the window and the base window. Raises InvalidQuery as `check_times` does."""
+        """Return the window and the base window. Raises InvalidQuery for invalid times or a wrong order."""
         times = {"start": self.start, "end": self.end, "baseStart": self.base_start, "baseEnd": self.base_end}
         texts = {name: None if time is None else time_text(time) for name, time in times.items()}
         window, base = _parse_windows(texts, now_ms=now_ms)
@@ -156,7 +156,8 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
     def answered_windows(self, window: Window | None, *, now_ms: int) -> tuple[Window, Window]:
         """Return the window of an answer and its base window; a server has its own `now`.
 
-        `window` is used only if `end` is `now`: its end then replaces `now_ms`.
+        `window` is used only if `end` is `now`: its end then replaces `now_ms`. Raises InvalidQuery as
+        `windows` does.
         """
         return self.windows(window.stop_ms if window and self.end == "now" else now_ms)
 
@@ -179,13 +180,16 @@ class Compared(WindowedWithFailed, Printed, DatasetQuery[BodyT]):
         return FirstReads(tuple(WindowQuery(Direction.BACKWARD, self.dataset, window) for window in windows))
 
     def retained_from_ms(self, store: LineageStore, window: Window, base: Window) -> int | None:
-        """Return the retention horizon, if either window begins before it."""
+        """Return the retention horizon if either window begins before it, else None."""
         both = Window(min(window.start_ms, base.start_ms), max(window.stop_ms, base.stop_ms))
         return store.retained_from_ms(self.dataset, both)
 
 
 def _parse_windows(times: Mapping[str, str | None], *, now_ms: int) -> tuple[Window, Window]:
-    """Return the window and the base window. Raises InvalidQuery with the errors of all four times."""
+    """Return the window and the base window. Raises InvalidQuery with every invalid time of the four.
+
+    Also raises it for a start after its end, of the base window only if all times are valid.
+    """
     errors: list[FieldError] = []
     base: dict[str, Fraction] = {}
     try:
@@ -257,7 +261,7 @@ class Diff(Compared[DiffAnswer], FieldQuery[DiffAnswer]):
     example: ClassVar[DiffAnswer] = DiffAnswer(gained=_GAINED, lost=_NO_PARTS, common=19, truncated=False)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DiffAnswer]:
-        """Return the diff. Raises NotFound for a field that was never recorded."""
+        """Return the diff. Raises InvalidQuery, NotFound for an unknown field, and errors of the store."""
         window, base = self.windows(now_ms)
         retained_from_ms = self.retained_from_ms(store, window, base)
         diff = store.diff(self.dataset_field, window, base, indirect=self.indirect)
@@ -295,7 +299,7 @@ class DatasetDiff(Compared[DatasetDiffAnswer]):
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetDiffAnswer]:
-        """Return the diff. Raises NotFound for a dataset that was never recorded."""
+        """Return the diff. Raises InvalidQuery, NotFound for an unknown dataset, and errors of the store."""
         window, base = self.windows(now_ms)
         retained_from_ms = self.retained_from_ms(store, window, base)
         diff = store.dataset_diff(self.dataset, window, base, indirect=self.indirect)

@@ -44,7 +44,7 @@ class FieldDetails(FieldQuery[FieldDetailsAnswer]):
             raise InvalidQuery([FieldError("field", "lineage has the path of another query; use `fields`")])
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldDetailsAnswer]:
-        """Return the field. Raises NotFound."""
+        """Return the field. Raises NotFound, and errors of the store."""
         listed = listed_field(store.field_writes.field(self.dataset_field))
         tags = tuple(entry.tag for entry in store.tags.field_tags(self.dataset_field))
         return Answer(FieldDetailsAnswer(**msgspec.structs.asdict(listed), tags=tags))

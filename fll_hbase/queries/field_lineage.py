@@ -123,7 +123,7 @@ class FieldLineage(WindowedWithFailed, FieldQuery[FieldLineageAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldLineageAnswer]:
-        """Return the graph. Raises NotFound for a field that was never recorded."""
+        """Return the graph. Raises InvalidQuery, NotFound for an unknown field, and errors of the store."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         result = store.field_lineage(

@@ -145,7 +145,10 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FlowsAnswer]:
-        """Return the report. Raises NotFound and InvalidQuery as `flow_policy` does."""
+        """Return the report. Raises NotFound for an unknown policy, InvalidQuery, and errors of the store.
+
+        InvalidQuery is for times and, like NotFound, for policies that `flow_policy` refuses.
+        """
         policy = flow_policy(store, self.policy)
         window = self.window(now_ms)
         report = store.flow_report(FlowQuery(policy, window, causal=self.causal))
@@ -177,7 +180,8 @@ class Flows(WindowedWithFailed, Printed, Query[FlowsAnswer]):
 def flow_policy(store: LineageStore, name: str) -> FlowPolicy:
     """Return a flow policy. Raises InvalidQuery for a policy on the age of data with a tag.
 
-    Raises NotFound for an unknown policy, and for one on the age of data of a single field.
+    Raises NotFound for an unknown policy and one on the age of data of a single field, and errors of the
+    store.
     """
     # Policies on the age of single fields may have the same name.
     policy = store.policies.get(name, "*")

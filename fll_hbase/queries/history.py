@@ -96,7 +96,7 @@ class History(WindowedWithFailed, FieldQuery[HistoryAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[HistoryAnswer]:
-        """Return the history. Raises NotFound for a field that was never recorded."""
+        """Return the history. Raises InvalidQuery, NotFound for an unknown field, and errors of the store."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         history = store.history(self.dataset_field, window, indirect=self.indirect)

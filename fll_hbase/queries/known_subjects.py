@@ -23,7 +23,10 @@ CHARACTERS_MAX = 100
 
 
 def check(store: LineageStore, policy: AgePolicy | FlowPolicy) -> None:
-    """Raise UnknownSubject, with similar names, if no field has the tag or the field was never recorded."""
+    """Raise UnknownSubject, with similar names, if no field has the tag or the field was never recorded.
+
+    Errors of the store pass, too.
+    """
     error = _unknown_field(store, policy.field) if policy.field else _unknown_tag(store, policy.tag)
     if error is not None:
         raise UnknownSubject([error])

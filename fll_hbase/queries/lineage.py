@@ -128,7 +128,7 @@ class Lineage(WindowedWithFailed, DatasetQuery[tuple[LineageEntry, ...]]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[tuple[LineageEntry, ...]]:
-        """Return the lineage. Raises NotFound for names that were never recorded."""
+        """Return the lineage. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         window = self.window(now_ms)
         # Read first: the lineage may use up the time of the request, after which nothing can be read.
         retained_from_ms = store.retained_from_ms(self.dataset, window)

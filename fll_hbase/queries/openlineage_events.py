@@ -75,7 +75,7 @@ class OpenLineageEvents(DatasetRuns[Events]):
     result: ClassVar[str] = _RESULT
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Events]:
-        """Return a page of events. Raises NotFound for names that were never recorded."""
+        """Return a page of events. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         window = self.window(now_ms)
         page = self.read_page(store, window)
         events = _events(store, page)
@@ -119,7 +119,7 @@ class NamespaceOpenLineageEvents(ProgramRuns[Events]):
     namespace: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Events]:
-        """Return a page of events. Raises NotFound for a namespace without programs."""
+        """Return a page of events. Raises InvalidQuery, NotFound without any program, and store errors."""
         return _program_events(self, store, self.namespace, now_ms)
 
 

@@ -391,7 +391,7 @@ def _symlinks(aliases: Iterable[Dataset]) -> Json:
 
 
 def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
-    """Return the types, by name, of the fields of a dataset that the run read or wrote; "" if unknown."""
+    """Return by name, sorted, the types of a dataset's fields that the run read or wrote; "" if unknown."""
     # A WRITE only names its inputs: the type belongs to the output that an input refers to.
     by_origin = {
         (operation.name, output.name): output.type

@@ -114,7 +114,8 @@ class Paged:
     def join(self, pages: Sequence[Any], items: Sequence[Any]) -> Any:
         """Return one page with `items`, the items of all `pages`, and the limits that cut any of them.
 
-        `retained_from` is the latest horizon of any page, and other members are those of the last page.
+        `retained_from` is the latest horizon of any page, and other members are those of the last page. If
+        the body is the list, it is only the items.
         """
         return self._joined(pages[-1], pages, items) if self.items else tuple(items)
 

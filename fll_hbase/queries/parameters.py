@@ -139,7 +139,7 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
 
 
 def time_text(time: Time) -> str:
-    """Return a time as text of the REST contract."""
+    """Return a time as text of the REST contract: a text as it is, dates in ISO 8601, digits of a number."""
     match time:
         case str():
             return time

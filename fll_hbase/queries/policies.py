@@ -158,17 +158,20 @@ class PolicyByName(Changeable[Policy]):
     namespace: Annotated[str, About(NAMESPACE_HELP, minimum=1)] = field(default="", kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Policy]:
-        """Return the policy. Raises NotFound and AmbiguousName."""
+        """Return the policy. Raises NotFound, AmbiguousName, and errors of the store."""
         return Answer(policy_body(store.policies.get(self.policy, self.namespace)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
-        """Put the policy that the body describes. Raises UnreadableDocument and UnknownSubject."""
+        """Put the policy that the body describes; return it, and whether it is new.
+
+        Raises UnreadableDocument, UnknownSubject, TooLarge, Forbidden, and errors of the store.
+        """
         policy, warnings = tag_bodies.read_policy(raw, name=self.policy)
         known_subjects.check(store, policy)
         return self._put(store, policy, warnings)
 
     def remove(self, store: LineageStore) -> None:
-        """Remove the policy. Raises NotFound and AmbiguousName."""
+        """Remove the policy. Raises NotFound, AmbiguousName, Forbidden, and errors of the store."""
         store.policies.remove(self.policy, self.namespace)
 
     @staticmethod
@@ -184,7 +187,10 @@ class UncheckedPolicy(PolicyByName):
     """A policy that is put even if no field has its tag or its field was never recorded."""
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Policy, bool]:
-        """Put the policy that the body describes. Raises UnreadableDocument."""
+        """Put the policy that the body describes; return it, and whether it is new.
+
+        Raises UnreadableDocument, TooLarge, Forbidden, and errors of the store.
+        """
         return self._put(store, *tag_bodies.read_policy(raw, name=self.policy))
 
     def params(self) -> dict[str, str]:

@@ -117,7 +117,7 @@ class Programs(WindowedWithFailed, DatasetQuery[ProgramsAnswer]):
     direction: AnyDirection = "both"
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProgramsAnswer]:
-        """Return the programs. Raises NotFound for names that were never recorded."""
+        """Return the programs. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         listed = store.programs(

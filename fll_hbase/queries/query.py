@@ -124,7 +124,11 @@ class Query(ABC, Generic[BodyT]):
 
     @abstractmethod
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
-        """Return the answer of a store. Raises LineageError."""
+        """Return the answer of a store. Raises LineageError.
+
+        These are InvalidQuery for times or a cursor, NotFound for unknown names, which were never recorded,
+        and errors of the store: StoreUnavailable, DeadlineExceeded, CorruptRow and ConfigurationError.
+        """
 
     def checked_answer(self, store: LineageStore, *, now_ms: int) -> Answer[BodyT]:
         """Return `answer`, and report deleted runs and damaged rows that were left out.
@@ -192,7 +196,7 @@ class Query(ABC, Generic[BodyT]):
             time_window.parse_times(times, now_ms=now_ms)
 
     def check(self) -> None:
-        """Raise InvalidQuery with every parameter that is not valid."""
+        """Raise InvalidQuery with every parameter that is not valid; texts of times are not parsed."""
         faults = ((item, item.fault(getattr(self, item.attribute))) for item in parameters(type(self)))
         if errors := [FieldError(item.attribute, text) for item, text in faults if text]:
             raise InvalidQuery(errors)

@@ -135,7 +135,7 @@ class Reach(WindowedWithFailed, FieldQuery[ReachAnswer]):
     counts: Annotated[bool, About("Count the runs of each edge, which reads all of them")] = True
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ReachAnswer]:
-        """Return the fields. Raises NotFound for a field that was never recorded, or DeadlineExceeded."""
+        """Return the fields. Raises InvalidQuery, NotFound for an unknown field, and errors of the store."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         walk = ReachQuery(
@@ -161,7 +161,8 @@ def read_reach(store: LineageStore, walk: ReachQuery, directions: Sequence[Direc
 
     Each direction is walked separately, with its own limits and an equal part of the time. If the time runs
     out, the answer has what was read until then. If no direction was read, raises the error of the last one:
-    DeadlineExceeded, or NotFound for a field that was never recorded.
+    DeadlineExceeded, or NotFound for a field that was never recorded. Raises any other error of the store at
+    once.
     """
     truncated_by: set[str] = set()
     by_direction = _read(store, walk, directions, truncated_by)
@@ -224,7 +225,7 @@ def reach_answer(
 
 
 def _nodes(by_direction: ReachByDirection, types: Mapping[DatasetField, str]) -> Iterator[ReachNode]:
-    """Yield the reached fields by hops and name, each once."""
+    """Yield the reached fields by hops and name, each once with its smallest number of hops."""
     hops: dict[DatasetField, int] = {}
     for reach in by_direction.values():
         hops |= {field: min(count, hops.get(field, count)) for field, count in reach.hops.items()}
@@ -250,6 +251,7 @@ def _direction(by_direction: ReachByDirection, reached: Sequence[Direction]) -> 
 
 
 def _edges(by_direction: ReachByDirection) -> list[ReachEdge]:
+    """Return the edges in the form of an answer: in their order, of two directions sorted by their ends."""
     # Cached: few distinct fields are the ends of many edges.
     names = functools.cache(field_name)
     items = [(direction, item) for direction, reach in by_direction.items() for item in reach.edges]

@@ -162,7 +162,7 @@ class Edge(NamedTuple):
 def flowchart(
     labels: Mapping[Any, str], edges: Iterable[Edge], *, classes: Mapping[Any, str] | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a Mermaid chart, left to right: nodes by their keys, and edges between them."""
+    """Yield the lines of a Mermaid chart, left to right: nodes by key and class, then edges between keys."""
     ids = {key: f"n{number}" for number, key in enumerate(labels)}
     yield "flowchart LR"
     for key, label in labels.items():

@@ -177,7 +177,7 @@ class Retention(WindowedWithFailed, Printed, Query[RetentionReportAnswer]):
     indirect: Annotated[bool, About(INDIRECT_HELP)] = dataclasses.field(default=False, kw_only=True)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RetentionReportAnswer]:
-        """Return the report. Raises NotFound, AmbiguousName, and InvalidQuery for a flow policy."""
+        """Return the report. Raises NotFound, AmbiguousName, InvalidQuery, and errors of the store."""
         policy = store.policies.get(self.policy, self.namespace)
         if isinstance(policy, FlowPolicy):
             detail = f"{self.policy!r} is a flow policy; see `fll report flows` or GET /v3/reports/flows"
@@ -259,7 +259,10 @@ class _Recorded:
 
 
 def _recorded(store: LineageStore, report: results.RetentionReport) -> _Recorded:
-    """Return since when the datasets of a report without older data have recorded runs."""
+    """Return since when the datasets of a report without older data have recorded runs.
+
+    More than DATASETS_MAX datasets are only counted.
+    """
     datasets = sorted({field.dataset for field in report.complying})
     if len(datasets) > DATASETS_MAX:
         return _Recorded(len(datasets))
@@ -315,7 +318,8 @@ def _verdict(
 ) -> str:
     """Return whether a policy is kept, by how many fields, and what is not known.
 
-    `possible` is the number of fields that older runs may have written.
+    `possible` is the number of fields that older runs may have written. `begins_later` is true if older runs
+    of the window were deleted.
     """
     total, age = count_text(len(fields) + len(report.complying), "field"), report.policy.max_age.text
     if fields:

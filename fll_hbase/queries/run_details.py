@@ -97,7 +97,7 @@ class Run(Query[RunDetails]):
     run: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
-        """Return the run. Raises NotFound for one that was never recorded, and AmbiguousName."""
+        """Return the run. Raises NotFound for an unknown run, AmbiguousName, and errors of the store."""
         return _answer(*_run_with_content(store, self.run), now_ms=now_ms)
 
 
@@ -120,7 +120,7 @@ class RunOfNamespace(Query[RunDetails]):
     run: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunDetails]:
-        """Return the run. Raises NotFound if no program of the namespace has a run of this id."""
+        """Return the run. Raises NotFound if no program of the namespace has it, and errors of the store."""
         return _answer(*_run_with_content(store, self.run, self.namespace), now_ms=now_ms)
 
 
@@ -161,7 +161,7 @@ def _document_facts(run: ProgramRun) -> dict[str, Any]:
 
 
 def _event_facts(details: results.RunDetails) -> dict[str, Any]:
-    """Return the facts of the events of a run, by attribute, or {} for a run that a document recorded."""
+    """Return the latest facts of the events of a run, by attribute, or {} if a document recorded it."""
     if details.part is None:
         return {}
     members: dict[str, Any] = {"sql": details.part.sql} if details.part.sql else {}

@@ -130,7 +130,7 @@ class DatasetRuns(RunFilter, FieldFilter, Windowed, Paged, DatasetQuery[BodyT]):
     """A query about a page of the runs of a dataset."""
 
     def read_page(self, store: LineageStore, window: Window) -> RunsPage:
-        """Return the page. Raises InvalidQuery for an invalid cursor, NotFound for an unknown dataset."""
+        """Return the page. Raises InvalidQuery for an invalid cursor, NotFound, and errors of the store."""
         return store.runs(
             self.dataset,
             window,
@@ -147,7 +147,10 @@ class ProgramRuns(RunFilter, Windowed, Paged, Query[BodyT]):
     """A query about a page of the runs of the programs of one namespace or all namespaces."""
 
     def read_page(self, store: LineageStore, window: Window, namespace: str) -> RunsPage:
-        """Return the page; "" is all namespaces. Raises InvalidQuery for an invalid cursor, and NotFound."""
+        """Return the page; "" is all namespaces. Raises InvalidQuery for an invalid cursor, and store errors.
+
+        Raises NotFound for a namespace without programs.
+        """
         state = State(self.state) if self.state else None
         return store.namespace_runs(
             RunsQuery(namespace, window, self.program, state),
@@ -178,7 +181,7 @@ class Runs(DatasetRuns[RunsAnswer]):
     table: ClassVar[TableShape] = TABLE
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunsAnswer]:
-        """Return a page of runs. Raises NotFound for names that were never recorded."""
+        """Return a page of runs. Raises InvalidQuery, NotFound for unknown names, and errors of the store."""
         window = self.window(now_ms)
         page = self.read_page(store, window)
         runs = tuple(listed_run(run, now_ms=now_ms) for run in page.runs)
@@ -237,7 +240,7 @@ class NamespaceRuns(ProgramRuns[NamespaceRunsAnswer]):
     namespace: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[NamespaceRunsAnswer]:
-        """Return a page of runs. Raises NotFound for a namespace without programs."""
+        """Return a page of runs. Raises InvalidQuery, NotFound without any program, and store errors."""
         return _program_runs(self, store, self.namespace, now_ms)
 
 
@@ -331,7 +334,7 @@ class RunCounts(Windowed, DatasetQuery[RunCountsAnswer]):
     field: Annotated[str, About(FIELD_HELP, minimum=1)] = ""
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[RunCountsAnswer]:
-        """Return the counts. Raises NotFound for names that were never recorded."""
+        """Return the counts. Raises InvalidQuery, NotFound for unknown names, and errors of the store."""
         window = self.window(now_ms)
         retained_from_ms = store.retained_from_ms(self.dataset, window)
         counts = store.run_counts(self.dataset, window, buckets=self.buckets, field=self.field)

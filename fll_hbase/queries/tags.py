@@ -158,17 +158,21 @@ class TagOfField(FieldQuery[Tag], Changeable[Tag]):
     tag: str
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[Tag]:
-        """Return the tag. Raises NotFound if the field does not have it."""
+        """Return the tag. Raises NotFound if the field does not have it, and errors of the store."""
         return Answer(tag_body(store.tags.get(self.dataset_field, self.tag)))
 
     def put(self, store: LineageStore, raw: bytes) -> tuple[Tag, bool]:
-        """Give the field the tag, with the note in the body. Raises UnreadableDocument, NotFound."""
+        """Give the field the tag, with the note in the body; return it, and whether it is new.
+
+        Raises UnreadableDocument, NotFound for an unknown field, TooLarge, Forbidden, and errors of the
+        store.
+        """
         note, warnings = tag_bodies.read_note(raw)
         stored, is_new = store.tags.put(self.dataset_field, self.tag, note)
         return tag_body(stored, warnings), is_new
 
     def remove(self, store: LineageStore) -> None:
-        """Remove the tag from the field. Raises NotFound if the field does not have it."""
+        """Remove the tag from the field. Raises NotFound without it, Forbidden, and errors of the store."""
         store.tags.remove(self.dataset_field, self.tag)
 
 
@@ -200,7 +204,7 @@ class FieldTags(Windowed, Paged, FieldQuery[FieldTagsAnswer]):
     ] = None
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[FieldTagsAnswer]:
-        """Return a page of tags. Raises NotFound for a field that was never recorded."""
+        """Return a page of tags. Raises InvalidQuery, NotFound for an unknown field, and store errors."""
         window = self.window(now_ms)
         if self.inherited:
             return self._with_inherited(store, window)
@@ -255,7 +259,7 @@ class DatasetTags(Paged, DatasetQuery[DatasetTagsAnswer]):
     table: ClassVar[TableShape] = TableShape((*_COLUMNS, "path"), member_rows("tags"), times=("at",))
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[DatasetTagsAnswer]:
-        """Return a page of tags. Raises NotFound for a dataset that was never recorded."""
+        """Return a page of tags. Raises InvalidQuery, NotFound for an unknown dataset, and store errors."""
         field, last_tag = self.start_after(2)
         stored = store.tags.dataset_tags(self.dataset, start_after=(field, last_tag))
         page, cursor = first_page(stored, self.page_limit(store), lambda entry: (entry.field.name, entry.tag))

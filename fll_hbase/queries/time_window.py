@@ -69,7 +69,7 @@ def parse_times(texts: Mapping[str, str | None], *, now_ms: int) -> dict[str, Fr
 
 
 def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
-    """Return the window between two times in seconds since 1970 (None: the default of `parse_window`).
+    """Return the window between two times in seconds since 1970 (None: `now-30d` and `now`).
 
     Fractions of a millisecond are rounded up. Raises InvalidQuery if `start` is after `end`.
     """
@@ -91,7 +91,10 @@ def _order_error(start: Fraction | None, end: Fraction | None) -> FieldError:
 
 
 def parse_seconds(text: str, *, now_ms: int) -> Fraction:
-    """Return a time as exact seconds since 1970. Raises ValueError for other texts and times before 1970."""
+    """Return a time as exact seconds since 1970: of epoch seconds, ISO 8601, or a sum such as `now-1d+30m`.
+
+    Raises ValueError for other texts, times of day without a zone, and times before 1970.
+    """
     if _SECONDS.fullmatch(text):
         # A float has too few digits for the milliseconds of late starts, so a Fraction is used.
         digits, _, decimals = text.partition(".")

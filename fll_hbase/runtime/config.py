@@ -236,7 +236,8 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[t
 def convert(name: str, value: str | int) -> str | int:
     """Return the value of a setting, numbers as int, choices in lower case.
 
-    Raises ConfigurationError naming its variable.
+    Raises ConfigurationError, which names its variable, for a number that is none or out of bounds, and for
+    another choice.
     """
     choices = _CHOICES.get(name)
     if choices and str(value).lower() not in choices:

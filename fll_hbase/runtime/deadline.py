@@ -94,7 +94,8 @@ def _set(budget: Budget | None) -> Iterator[None]:
 def seconds_left(longest: float) -> float:
     """Return how many seconds a wait may take: `longest`, or less if the deadline is earlier, at least 0.001.
 
-    Raises DeadlineExceeded if the deadline has passed or the request is cancelled; see `check`.
+    Raises DeadlineExceeded if the deadline has passed or the request is cancelled, and TooLarge instead in
+    the case that `reading` describes.
     """
     budget = _current.get()
     if budget is None:
@@ -107,10 +108,11 @@ def seconds_left(longest: float) -> float:
 
 
 def wait_end(longest: float) -> float:
-    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic); raise its errors.
+    """Return when a wait of `seconds_left(longest)` that begins now ends (monotonic).
 
-    Do not add `seconds_left` to an earlier reading of the clock. If the thread was stopped in between, the
-    wait would end before the deadline, and its error would not name the deadline.
+    Raises DeadlineExceeded and TooLarge as `seconds_left` does. Do not add `seconds_left` to an earlier
+    reading of the clock. If the thread was stopped in between, the wait would end before the deadline, and
+    its error would not name the deadline.
     """
     seconds = seconds_left(longest)
     return time.monotonic() + seconds
@@ -177,7 +179,7 @@ def until_over(items: Iterable[T], *, truncated_by: set[str], needs_first: bool 
 
 
 def unavailable(reason: str) -> StoreUnavailable:
-    """Return the error of a wait that ended without success: DeadlineExceeded if the deadline ended it."""
+    """Return the error of a wait: DeadlineExceeded if the deadline ended it, else StoreUnavailable."""
     over = is_over(in_seconds=_ROUNDING_SECONDS)
     return _exceeded(f" ({reason})") if over else StoreUnavailable(reason)
 

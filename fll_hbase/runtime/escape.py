@@ -19,7 +19,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def escape_control(text: str) -> str:
-    """Escape each character of a string that moves the cursor, hides text or changes its direction."""
+    """Escape as Python does each character that moves the cursor, hides text or changes its direction."""
     if text.isprintable():
         return text
     return "".join(
@@ -41,7 +41,7 @@ def _is_control(character: str) -> bool:
 
 
 def to_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return `columns` as a header line, then the rows, escaped as in `to_line`; lines end with CR and LF."""
+    """Return `columns`, then rows with `'` before texts that look like formulas; lines end with CR and LF."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)

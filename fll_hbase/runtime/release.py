@@ -47,6 +47,7 @@ def _git_folder(tree: str) -> str:
 
 
 def _head_commit(folder: str) -> str:
+    """Return the commit of HEAD in a git folder, or "" if it, or the branch that it names, is unknown."""
     head = _read(os.path.join(folder, "HEAD"))
     reference = re.fullmatch(r"ref: (refs/[^\0]+)", head)
     if reference is None:

@@ -95,7 +95,8 @@ class Room:
     def hold(self, size: int) -> Iterator[None]:
         """Wait until there is room for `size`, and occupy it inside the block.
 
-        A larger size occupies all of the room. Raises DeadlineExceeded.
+        A larger size occupies all of the room. Raises DeadlineExceeded and, while a document is read,
+        TooLarge.
         """
         size = min(size, self._size)
         self._wait(size)

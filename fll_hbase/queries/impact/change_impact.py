@@ -136,6 +136,7 @@ def change_rows(body: Json) -> list[Json]:
 
 
 def _row(change: Json) -> Json:
+    """Return a row for one change, in which counts are None without `downstream`."""
     downstream = change.get("downstream") or {}
     return {
         **change["field"],
@@ -194,7 +195,11 @@ class Impact(Windowed, Posted[ImpactAnswer]):
             yield DatasetField(Dataset(item.namespace, item.name), item.field)
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ImpactAnswer]:
-        """Return the impact. Raises NotFound for an unknown field, InvalidQuery and UnreadableDocument."""
+        """Return the impact. Raises UnreadableDocument, TooLarge, NotFound, InvalidQuery, and store errors.
+
+        NotFound is for a single field that was never recorded, InvalidQuery for times and new names already
+        taken.
+        """
         window = self.window(now_ms)
         request = self.request_body()
         reader = document_reader(store)
@@ -262,7 +267,7 @@ def _items(top: Part, name: str, limit: int) -> Iterator[Part]:
 
 
 def _field_change(part: Part) -> FieldChange:
-    """Parse the change of one field; add an error for each wrong member."""
+    """Parse the change of one field; note an error, and use another value, for each wrong member."""
     for name in part.members.keys() - set(FieldChange.__struct_fields__):
         part.error("unknown member", str(name))
     names = {
@@ -316,7 +321,7 @@ _KINDS: Mapping[str, KindWord] = {"drop": "removed", "rename": "renamed", "type"
 
 
 def _program_changes(items: Sequence[FoundChange], downstream: DownstreamReader) -> Iterator[Change]:
-    """Yield the changes of programs, each with what is downstream of it unless the field is new."""
+    """Yield the changes of programs, in order, with what is downstream unless the field is new."""
     inputs = Inputs()
     for item in items:
         inputs.add(item.old_map, item.change.field)
@@ -332,7 +337,10 @@ def _new_field(item: FoundChange) -> DatasetField:
 
 
 def _change(item: FoundChange, inputs: Inputs, downstream: DownstreamReader) -> Change:
-    """Return a change of a program."""
+    """Return a change of a program in the form of an answer, without `downstream` for an added field.
+
+    `inputs` must have its fields already.
+    """
     change = item.change
     is_added = change.kind is ChangeKind.ADDED
     return Change(
@@ -347,7 +355,7 @@ def _change(item: FoundChange, inputs: Inputs, downstream: DownstreamReader) -> 
 
 
 def _derivation(way: Way | None, inputs: Sequence[DatasetField] | None) -> Derivation | None:
-    """Return how a field is made, with its first inputs; None if the way or the inputs are missing."""
+    """Return how a field is made, with its inputs, or None if the way or the inputs are None."""
     if way is None or inputs is None:
         return None
     return Derivation(text=without_labels(way.text), inputs=tuple(map(field_name, inputs)), type=way.type)
@@ -370,7 +378,7 @@ class Inputs:
             self._maps.setdefault((id(field_map), field.dataset), (field_map, set()))[1].add(field.name)
 
     def first(self, field_map: FieldMap | None, field: DatasetField) -> Sequence[DatasetField] | None:
-        """Return at most INPUTS_MAX visible inputs of a field that was added; None without a field map."""
+        """Return up to INPUTS_MAX visible inputs, sorted, of an added field, or None without a field map."""
         if field_map is None:
             return None
         key = id(field_map), field.dataset
@@ -382,7 +390,10 @@ class Inputs:
 def _first_inputs(
     field_map: FieldMap, dataset: Dataset, names: Collection[str]
 ) -> dict[str, list[DatasetField]]:
-    """Return the first INPUTS_MAX visible inputs of fields of a dataset, `*` for the dataset as a whole."""
+    """Return the first INPUTS_MAX visible inputs, sorted, of each field in `names` that has any.
+
+    Also returns, under `*`, the inputs of the dataset as a whole, if there are any.
+    """
     edges = (
         (edge.destination_field or WHOLE_DATASET, DatasetField(edge.source, edge.source_field))
         for edge in edges_into(field_map, dataset, names=names)

@@ -88,8 +88,8 @@ _Recorded: TypeAlias = Mapping[Dataset, LastContent]
 def compare_programs(store: LineageStore, proposal: Proposal, window: Window) -> Comparison:
     """Return the changes of the programs of a change, each compared with its last runs of the window.
 
-    Adds a warning to `proposal` if runs of a dbt project are too many to search. Raises DeadlineExceeded,
-    because a part of the changes would look like a harmless change.
+    Adds a warning to `proposal` if runs of a dbt project are too many to search. Raises errors of the store,
+    also DeadlineExceeded, because a part of the changes would look like a harmless change.
     """
     truncated_by: set[str] = set()
     recorded = _recorded(store, proposal, window, truncated_by)
@@ -129,7 +129,11 @@ class _Comparer:
         self._written = lru_cache(maxsize=16)(self._read_written)
 
     def compare(self, program: ProposedProgram, recorded: _Recorded) -> None:
-        """Add the changes of a proposed program, and how it was compared."""
+        """Add the changes of a proposed program, and how it was compared.
+
+        If `recorded` is empty, this is "unrecorded", without changes. Call it for upstream programs first, so
+        that a field that they rename does not change its readers.
+        """
         if not recorded:
             self.result.programs.append(ProgramResult(program.run, "unrecorded"))
             return
@@ -224,7 +228,7 @@ class _Comparer:
         old: tuple[WrittenDataset, FieldMap] | None,
         new: tuple[WrittenDataset, FieldMap] | None,
     ) -> None:
-        """Add the changes of a dataset that a program wrote, or would write, or both."""
+        """Add the changes of a dataset that a program wrote, or would write, and note its renames."""
         old_written, new_written = (item[0] if item else UNWRITTEN for item in (old, new))
         both = [DatasetField(dataset, name) for name in old_written.fields.keys() & new_written.fields.keys()]
         changes = list(
@@ -256,7 +260,8 @@ def _recorded(
 ) -> dict[ProgramId, dict[Dataset, LastContent]]:
     """Return the last contents of the programs of a change, by the datasets that they wrote.
 
-    Programs without a known run are left out, and limits that were reached are added to `truncated_by`.
+    Programs without a known run are left out, as are programs beyond SEARCHES_MAX that wrote only other
+    datasets. Limits that were reached are added to `truncated_by`.
     """
     wanted: dict[Dataset, set[ProgramId]] = defaultdict(set)
     for program_id, program in proposal.programs.items():
@@ -285,7 +290,10 @@ def _recorded(
 def _other_programs(
     store: LineageStore, namespace: str, project: str, window: Window
 ) -> tuple[dict[ProgramId, LastContent], bool]:
-    """Return the last content of each recorded program of a dbt project, and whether a limit cut them."""
+    """Return the last content of each program of a dbt project among the newest PROJECT_RUNS_MAX runs.
+
+    Also returns whether the namespace has more runs. Failed runs are left out.
+    """
     last: dict[ProgramId, LastContent] = {}
     truncated_by: set[str] = set()
     for content in _runs(store, RunsQuery(namespace, window), PROJECT_RUNS_MAX, truncated_by):

@@ -87,7 +87,7 @@ class DownstreamReader:
 
         The result is None beyond CHANGES_MAX fields or at the deadline. Other limits cut the result, and
         `truncated_by` has all of them. A field that was never read has an empty result. Raises NotFound if
-        `must_exist` and the field was never recorded.
+        `must_exist` and the field was never recorded, and errors of the store other than DeadlineExceeded.
         """
         if field in self._read:
             return self._read[field]
@@ -117,6 +117,7 @@ class DownstreamReader:
     def _downstream(
         self, field: DatasetField, reach: Reach, programs: Collection[ImpactedProgram]
     ) -> Downstream:
+        """Return what is downstream in the form of an answer, with FIELDS_MAX fields; note limits."""
         direct = _passed_on(field, reach)
         # The start itself is no consequence, nor are the other fields of its dataset for a whole dataset.
         reached = [item for item in reach.paths if item != field]
@@ -154,7 +155,10 @@ _NOT_READ = Downstream(fields=(), field_count=0, datasets=(), programs=())
 
 
 def _passed_on(start: DatasetField, reach: Reach) -> set[DatasetField]:
-    """Return the fields whose values come from a field over direct edges alone."""
+    """Return the fields whose values come from a field over direct edges alone, and the field itself.
+
+    For `*`, these start at all fields of its dataset.
+    """
     edges: dict[DatasetField, list[DatasetField]] = defaultdict(list)
     for edge in reach.edges:
         if edge.direct:

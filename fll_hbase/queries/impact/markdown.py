@@ -49,7 +49,8 @@ def to_markdown(body: ImpactAnswer, *, window: str = "") -> str:
 def _fitting(parts: Iterable[tuple[str, str]], characters_max: int) -> Iterator[str]:
     """Yield the long form of each part, or the short one if that alone fits into the characters left.
 
-    From the first part that does not fit, all are left out, and a last text counts them.
+    From the first part that does not fit, all are left out, and a last text counts them, for which 100
+    characters of `characters_max` are reserved.
     """
     left, omitted = characters_max - 100, 0
     for long, short in parts:
@@ -90,7 +91,7 @@ def _section(summary: str, lines: Iterable[str]) -> str:
 
 
 def _ways(change: Change) -> Iterator[str]:
-    """Yield how the field or the rows are made now and with the change."""
+    """Yield the program of a change, and how the field or the rows are made now and with the change."""
     if change.program is not None:
         yield f"- made by {_program(change.program)}"
     for word, derivation in (("now", change.old), ("with the change", change.new)):
@@ -105,7 +106,10 @@ def _derivation(derivation: Derivation) -> str:
 
 
 def _downstream(change: Change) -> Iterator[str]:
-    """Yield the fields and programs downstream of a change, and its relations with unknown fields."""
+    """Yield up to LISTED_MAX fields, programs and unknown relations downstream of a change.
+
+    The other fields and programs are counted. Yields nothing if `downstream` is None.
+    """
     if change.downstream is None:
         return
     fields = change.downstream.fields
@@ -126,7 +130,10 @@ def _downstream(change: Change) -> Iterator[str]:
 
 
 def _programs(programs: Sequence[ComparedProgram]) -> Iterator[str]:
-    """Yield a list of programs for each status, also `compared`, and of those without compared literals."""
+    """Yield a list of programs for each status, also `compared`, and of those without compared literals.
+
+    Each list has at most LISTED_MAX, and counts the others. Empty lists are left out.
+    """
     for status, text in STATUS_TEXTS.items():
         listed = [item for item in programs if item.status == status]
         if not listed:

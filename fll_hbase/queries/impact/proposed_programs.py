@@ -48,8 +48,8 @@ class Proposal:
     def add(self, document: ParsedDocument, path: str) -> None:
         """Add the runs and metadata of a document.
 
-        Raises UnreadableDocument for events, and for programs that this or an earlier document describes
-        already: neither description says what the program no longer writes.
+        Raises UnreadableDocument, after adding some of its runs, for events, and for programs that this or an
+        earlier document describes already: neither description says what the program no longer writes.
         """
         errors: list[FieldError] = []
         for run in document.runs:
@@ -88,7 +88,8 @@ def read_proposal(
     """Read the documents of a change as recording would read them, and store nothing.
 
     Run results of dbt are ignored: the manifest has the SQL of all models. Raises UnreadableDocument with the
-    errors of all documents, whose paths begin with `documents.<number>`.
+    errors of all documents, whose paths begin with `documents.<number>`. Raises TooLarge and StoreUnavailable
+    at the first document that has one.
     """
     proposal = Proposal(may_read)
     errors: list[FieldError] = []

@@ -41,14 +41,14 @@ _COUNTED: Mapping[str, str] = {
 
 
 def count_kinds(counts: Mapping[str, int]) -> str:
-    """Return the number of changes by kind, such as `removed: 2, other rows: 1`."""
+    """Return the number of changes by kind, such as `removed: 2, other rows: 1`, or that there are none."""
     if not counts:
         return "No change of compared programs"
     return ", ".join(f"{word}: {counts[kind]:,}" for kind, word in _COUNTED.items() if kind in counts)
 
 
 def downstream_text(downstream: Downstream | None) -> str:
-    """Return how many fields, datasets and programs are downstream of a change."""
+    """Return how many fields, datasets and programs are downstream, or `new or not read` for None."""
     if downstream is None:
         return "new or not read"
     counts = (

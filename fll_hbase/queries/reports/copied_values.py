@@ -50,7 +50,10 @@ class CopiedValues:
 
 
 def kinds_of_ways(edge: ReachEdge, ways: Sequence[Hop]) -> frozenset[str]:
-    """Return the kinds of the ways of an edge; `ways` belong to the contents that are known."""
+    """Return the kinds of the ways of an edge; `ways` belong to the contents that are known.
+
+    UNKNOWN is one of them unless all contents of the edge are listed, and each has a way.
+    """
     kinds = {COPY for way in ways if way.is_copied} | {OPERATIONS for way in ways if way.operations}
     # There may be contents older than the listed ones, and contents whose way is hidden.
     if not edge.checksums or len(edge.checksums) >= EDGE_CONTENTS_MAX or len(ways) < len(edge.checksums):

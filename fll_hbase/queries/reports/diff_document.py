@@ -70,7 +70,7 @@ class Comparison:
 
 
 def field_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> Document:
-    """Return the diff of a field as a document."""
+    """Return the diff of a field as a document, without tables if nothing was gained or lost."""
     has_changes = any(diff_verdict.changes(body, kind) for kind in KINDS)
     return Document(
         title=f"Changes of {comparison.name}",
@@ -86,7 +86,7 @@ def field_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> Doc
 
 
 def dataset_diff_document(body: Json, stamp: Stamp, comparison: Comparison) -> Document:
-    """Return the diff of a dataset as a document: the fields that differ, then the changes of each."""
+    """Return the diff of a dataset as a document: the fields that differ, if any, and their changes."""
     fields: Sequence[Json] = body["fields"]
     return Document(
         title=f"Changes of the fields of {comparison.name}",
@@ -213,7 +213,10 @@ def _short_cells(part: Json, kind: Kind, stamp: Stamp) -> tuple[str, str]:
 
 
 def _digests(diffs: Iterable[tuple[str, Json]]) -> Section:
-    """Return the ways of diffs, by field name, with their ids in the API, as a table."""
+    """Return the ways of diffs, by field name, with their ids in the API, as a table.
+
+    If all names are "", it has no column of names.
+    """
     (ways, *_) = KINDS
     rows = [
         [name, _SIGNS[change], part["digest"], part["checksum"]]

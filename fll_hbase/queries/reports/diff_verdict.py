@@ -51,7 +51,7 @@ def counts_text(diff: Json, kind: Kind, *, noun: str = "") -> str:
 
 
 def field_verdict(body: Json) -> Sequence[str]:
-    """Return the numbers of gained and lost parts, names of operations, and a window without any run."""
+    """Return sentences about gained and lost parts and names of operations, or that nothing differs."""
     counts = "; ".join(text for kind in KINDS if (text := counts_text(body, kind, noun=kind.noun)))
     if not counts:
         return [_no_difference(body, "the derivations in both windows are the same")]
@@ -62,7 +62,7 @@ def field_verdict(body: Json) -> Sequence[str]:
 
 
 def dataset_verdict(body: Json) -> Sequence[str]:
-    """Return which fields of a dataset differ, and how many ways they gained and lost."""
+    """Return which fields of a dataset differ, and how many ways they gained and lost, or that none does."""
     fields: Sequence[Json] = body["fields"]
     if not fields:
         return [_no_difference(body, "all fields were made in the same ways in both windows, if at all")]

@@ -84,7 +84,10 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
         return self.write_document(msgspec.to_builtins(body), window, stamp)
 
     def programs(self, store: LineageStore, window: Window, direction: Direction) -> ProgramsAnswer:
-        """Return the programs that wrote or read the field, failed runs included; readers by day."""
+        """Return the programs that wrote or read the field, failed runs included; readers by day.
+
+        Raises NotFound for a dataset that was never recorded, and errors of the store.
+        """
         listed = store.programs(
             self.dataset,
             dataclasses.replace(window, failed=True),
@@ -95,7 +98,10 @@ class FieldReport(FieldQuery[BodyT], WindowedWithFailed, Printed):
         return programs_answer(listed)
 
     def reached(self, store: LineageStore, window: Window, direction: Direction) -> ReachedFields:
-        """Return the fields within reach. Raises NotFound for a field that was never recorded."""
+        """Return the fields within reach, read in three steps, each within its share of the time left.
+
+        Raises NotFound for a field that was never recorded, and errors of the store.
+        """
         walks = (
             ReachQuery(
                 self.dataset_field,
@@ -159,7 +165,10 @@ class Consumption(FieldReport[ConsumptionAnswer], Paged):
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ConsumptionAnswer]:
-        """Return the report with a page of runs. Raises NotFound for a field that was never recorded."""
+        """Return the report with a page of runs. Raises InvalidQuery, NotFound, and errors of the store.
+
+        NotFound is for a field that was never recorded.
+        """
         window = self.window(now_ms)
         page = store.runs(
             self.dataset,
@@ -285,7 +294,7 @@ class Provenance(FieldReport[ProvenanceAnswer]):
     )
 
     def answer(self, store: LineageStore, *, now_ms: int) -> Answer[ProvenanceAnswer]:
-        """Return the report. Raises NotFound for a field that was never recorded."""
+        """Return the report. Raises InvalidQuery, NotFound for an unknown field, and errors of the store."""
         field, window = self.dataset_field, self.window(now_ms)
         reached = self.reached(store, window, Direction.BACKWARD)
         detailed = _in_its_share(store.field_lineage, field, window)

@@ -50,7 +50,7 @@ _CLASSES = {
 
 
 def to_html(*documents: Document) -> str:
-    """Return documents as one page; the footer of each sheet has the question of the first document."""
+    """Return documents, at least one, as one page; the footer of each sheet has the question of the first."""
     first = documents[0]
     return "".join(
         [

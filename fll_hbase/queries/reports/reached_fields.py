@@ -135,6 +135,7 @@ class ReachedFields:
         return tuple(map(self._field, ordered))
 
     def _field(self, field: DatasetField) -> ReachedField:
+        """Return a field in the form of an answer, with the runs of the edge to it that ran last."""
         hops = self._hops.get(self._hop(field))
         reached = ReachedField(
             hops=self.reach.hops[field],
@@ -167,7 +168,8 @@ def _spans(reach: Reach, direction: Direction) -> Mapping[DatasetField, RunSpan]
 def hop_text(hops: Iterable[Hop]) -> str:
     """Return the descriptions of the operations of each way, or their names; `copied` for no operations.
 
-    Distinct ways are joined by ` | `, the newest first: one way may hash a value that another way copies.
+    Distinct ways are joined by ` | `, the newest first: one way may hash a value that another way copies. The
+    text is cut to HOW_MAX characters.
     """
     text = " | ".join(dict.fromkeys(map(_way_text, hops)))
     return text if len(text) <= HOW_MAX else f"{text[: HOW_MAX - 1]}…"

@@ -32,7 +32,7 @@ class Part:
     cells: Callable[[Json], Mapping[str, Any]] = dict
 
     def rows(self, items: Iterator[Json]) -> Iterator[list[str]]:
-        """Yield the rows; times are ISO 8601 in UTC."""
+        """Yield a row of texts for each item, "" for a missing cell; times are ISO 8601 in UTC."""
         for item in items:
             cells = self.cells(item)
             if "hidden" in cells:

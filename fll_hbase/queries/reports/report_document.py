@@ -113,7 +113,7 @@ def window_facts(window: Window, stamp: Stamp) -> dict[str, str]:
 
 
 def subject_facts(field: Json) -> dict[str, str]:
-    """Return the tags of the field that a report is about, and the description of its dataset."""
+    """Return the tags of a report's field and its dataset's description, cut, by name, if not empty."""
     description = " ".join(field.get("datasetDescription", "").split())
     if len(description) > DESCRIPTION_MAX:
         description = f"{description[: DESCRIPTION_MAX - 1]}…"
@@ -162,10 +162,10 @@ def field_text(field: Json) -> str:
 def reached_section(
     title: str, fields: Sequence[Json], stamp: Stamp, *, step: str, marks_influence: bool
 ) -> Section:
-    """Return fields within reach as a table, with their paths in the direction of the data.
+    """Return fields within reach, with paths in the direction of the data as given, as a table.
 
     `step` is the column for `operation`. `marks_influence` is False if the title already says that the fields
-    are indirect, so that rows need no mark.
+    are indirect, so that rows need no mark. Empty OPTIONAL columns are left out.
     """
     rows = [
         [

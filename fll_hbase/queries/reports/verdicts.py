@@ -23,7 +23,8 @@ def consumption_verdict(
 ) -> str:
     """Return how many programs read a field, how many fields are made of it, and where this is unknown.
 
-    `failed_only` is the number of fields left out because only failed runs made them, None if unknown.
+    `failed_only` is the number of fields left out because only failed runs made them, None if unknown. Fields
+    that are not in the order of the runs are counted apart.
     """
     programs = readers.programs
     failed = sum(program.failed for program in programs)
@@ -80,7 +81,11 @@ def provenance_verdict(
     runs: int,
     cut: bool,
 ) -> str:
-    """Return how many sources a field has, in which datasets, and in how many ways it was made."""
+    """Return how many sources a field has, in which datasets, and in how many ways it was made.
+
+    `ways` and `runs` count its derivations, without which this only says that no run wrote it. `cut` is
+    whether a limit cut the report, so that a field without sources may have some.
+    """
     others = _unknown_columns(writers, "written")
     if not ways:
         no_writer = "No run of the window is known to have written it."
