@@ -107,7 +107,7 @@ def read_proposal(
             parsed = reader.read(raw, head, namespace=namespace or None, now_ms=now_ms)
             proposal.add(parsed, path)
         except InputError as error:
-            errors += (FieldError(_within(path, item.path), item.detail) for item in error.errors)
+            errors += (FieldError(_within(path, item.path), item.detail, item.count) for item in error.errors)
         else:
             for name, project in _projects(content, namespace) if head.format.name == "dbt" else ():
                 proposal.projects.setdefault(name, set()).update(project)

@@ -240,6 +240,14 @@ def test_every_error_of_the_documents_is_named(store: LineageStore) -> None:
     assert {error.path.split(".")[1] for error in raised.value.errors} == {"0", "1", "2"}
 
 
+def test_errors_that_are_not_listed_are_counted(store: LineageStore) -> None:
+    document = {**sql_document("stage", STAGE), "operations": [{"type": "X"}] * 1_500}
+    del document["sql"]
+    with pytest.raises(UnreadableDocument) as raised:
+        client_of(store).impact(namespace="shop", documents=(document,))
+    assert sum(error.count for error in raised.value.errors) == 3_000
+
+
 @pytest.mark.parametrize("options", [{}, {"documents": ({},) * (DOCUMENTS_MAX + 1)}, {"documents": (1,)}])
 def test_no_change_and_too_many(store: LineageStore, options: dict[str, Any]) -> None:
     with pytest.raises(UnreadableDocument):
