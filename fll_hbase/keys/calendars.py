@@ -69,7 +69,7 @@ def way_tail(period: int, checksum: str) -> bytes:
 
 
 def ways_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
-    """Return the range of the ways of all periods that overlap the window; an empty range if it is empty."""
+    """Return the range, newest first, of the ways of periods that overlap the window, empty without any."""
     prefix = ways_prefix(direction, dataset)
     if window.empty:
         return prefix, prefix

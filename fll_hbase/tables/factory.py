@@ -142,8 +142,9 @@ def naming_damage(url: str) -> AbstractContextManager[None]:
 def canonical_url(url: str) -> str:
     """Return the URL with an absolute path without links, or with sorted gateways and their ports.
 
-    Two URLs of the same path, or of the same gateways and table, become equal. A store in memory must not
-    be passed, because its URL becomes the URL of a file. Raises ConfigurationError for a URL of no engine.
+    Two URLs of the same path, or of the same gateways and table, become equal. No URL contains credentials.
+    A store in memory must not be passed, because its URL becomes the URL of a file. Raises
+    ConfigurationError.
     """
     if url.startswith(hbase_url.SCHEME):
         target = hbase_url.parse_url(url)

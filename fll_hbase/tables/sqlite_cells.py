@@ -73,7 +73,7 @@ _cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
 class CellStatements:
     """Reads and changes the cells of a file of one version of the schema. Threads may share it.
 
-    Methods raise apsw.Error. Reads raise CorruptRow for a cell without its long value.
+    All methods also raise apsw.Error. Reads raise CorruptRow for a cell without its long value.
     """
 
     def __init__(self, version: int) -> None:
@@ -81,7 +81,7 @@ class CellStatements:
         self._select = _SELECT.format(value=_VALUE if self._has_long_values else "value")
 
     def rows(self, connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
-        """Return the existing rows among the keys, with the selected columns. Raises DeadlineExceeded."""
+        """Return existing rows by key, with the selected columns. Raises CorruptRow, DeadlineExceeded."""
         where, parameters = _column_condition(tuple(columns))
         rows: dict[bytes, Row] = {}
         for begin in range(0, len(keys), KEYS_PER_QUERY):
@@ -127,7 +127,7 @@ class CellStatements:
             cursor.close()
 
     def scan(self, connection: Connection, scan: Scan) -> list[tuple[bytes, Row]]:
-        """Return the rows of a scan, all of them if it has no limit. Raises DeadlineExceeded."""
+        """Return the rows of a scan, up to its limit if any. Raises CorruptRow and DeadlineExceeded."""
         deadline.check()
         limit = sys.maxsize if scan.limit is None else scan.limit
         return self.range(connection, (scan.start, scan.stop), scan.columns, limit)

@@ -218,7 +218,7 @@ class ThriftPool:
         return sorted(order, key=lambda address: self._failed_until.get(address, 0.0) > now)
 
     def _discard_late(self, late: _PooledConnection) -> None:
-        """Close a connection without an answer in time, as failed only if the call had a second for it."""
+        """Close a connection without an answer in time; avoid its gateway if the call had a second for it."""
         # If the request had only milliseconds left, the missing answer does not mean that the gateway hangs.
         if time.monotonic() - late.used_at < min(STUCK_SECONDS, self._timeout_seconds) / 2:
             late.drop()

@@ -130,7 +130,7 @@ def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[Run
 
 
 def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> Mapping[int, DocumentSequence]:
-    """Return sequences by position, without documents that alone have their run and program in this call."""
+    """Return, by position, the sequence of each document whose run and program have several in this call."""
     if len(set(keys)) == len(keys):
         return {}
     documents: dict[tuple[RunKey, ProgramId | None], list[tuple[int, RecordedRun]]] = {}

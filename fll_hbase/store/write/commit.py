@@ -66,7 +66,7 @@ class RunCommitter:
         self._ways = WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record runs and events; return a result or error for each, in order. Documents keep their order.
+        """Record runs and events, documents of a run in order; return a result or error for each, in order.
 
         An input whose result is an error is not visible to queries. Re-sending the last documents of a run in
         the same order is idempotent. Raises StoreUnavailable, CorruptRow for a damaged file, TooLarge if

@@ -208,7 +208,7 @@ class PendingDocument(PendingRun):
         self.cells = [self.cell]
 
     def _commit_of_another_program(self, row: Row) -> bytes | None:
-        """Return the document that another program committed since step 1, or None if `replaces_others`."""
+        """Return another program's document committed since step 1, or None, as with `replaces_others`."""
         value = run_rows.commit_value(row)
         if self.replaces_others or value in (self.value, self.previous_value):
             return None

@@ -192,8 +192,8 @@ class BackgroundSealer:
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
         """Queue the unsealed days that are old enough, and return at once.
 
-        Drops days that are queued or were unreadable before. Drops all if the queue is full, for
-        PAUSE_SECONDS after a failure, and after `close`.
+        Drops days that are queued or were unreadable before, and days beyond QUEUED_MAX requests. Drops all
+        for PAUSE_SECONDS after a failure, and after `close`.
         """
         if time.monotonic() < self._paused_until:
             return
