@@ -69,7 +69,7 @@ def way_tail(period: int, checksum: str) -> bytes:
 
 
 def ways_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
-    """Return the range of the ways of all periods that overlap the window, newest first."""
+    """Return the range, newest first, of the ways of periods that overlap the window, empty without any."""
     prefix = ways_prefix(direction, dataset)
     if window.empty:
         return prefix, prefix
@@ -97,7 +97,7 @@ def calendar_of_way(key: bytes) -> bytes:
 
 
 def parse_way(key: bytes) -> tuple[int, str]:
-    """Return the period and the checksum in the key of a way. Raises CorruptRow."""
+    """Return the period and the checksum at the end of a way's key. Raises CorruptRow only for these two."""
     period, checksum = split_way(key)
     return parse_inverted_period(period), layout.decode_checksum(checksum)
 
@@ -108,7 +108,7 @@ def calendar_row(checksum: str, period: int) -> bytes:
 
 
 def parse_calendar(key: bytes) -> tuple[str, int]:
-    """Return the checksum and period in the key of a calendar. Raises CorruptRow."""
+    """Return the checksum and period in the key of a calendar, its prefix unchecked. Raises CorruptRow."""
     segments = key.split(SEPARATOR)
     if len(segments) != 3:
         raise CorruptRow(f"{key!r} is not the key of a calendar")

@@ -63,7 +63,7 @@ def split_point(key: bytes) -> bytes | None:
 
 
 def restrict_window(direction: Direction, dataset: Dataset, window: Window, part: Range) -> Window:
-    """Return the part of the window whose references lie in a range between two split points."""
+    """Return the part of the window, maybe empty, whose references lie in a range between split points."""
     prefix = layout.reference_prefix(direction, dataset)
     if part[1] <= prefix or prefix_end(prefix) <= part[0]:
         return window.within(window.stop_ms, window.stop_ms)
@@ -94,7 +94,10 @@ def run_of(key: bytes) -> RunKey:
 
 
 def dataset_of(key: bytes) -> Dataset:
-    """Return the dataset in the key of a catalogue row or reference. Raises CorruptRow if it has none."""
+    """Return the dataset in the key of a catalogue row or reference, its prefix unchecked.
+
+    Raises CorruptRow for fewer than three segments, and for names that are not escaped.
+    """
     segments = key.split(SEPARATOR, 3)
     if len(segments) < 3:
         raise CorruptRow(f"{key!r} has no dataset")

@@ -46,7 +46,7 @@ def parse_request(column: bytes) -> RetentionRequest:
 
 
 def purge_columns(policy: RetentionPolicy) -> list[bytes]:
-    """Return the columns of a purge: one for each cut-off, with the hash of all cut-offs. Raises TooLarge."""
+    """Return the columns of a purge, sorted: each a cut-off, with the hash of all. Raises TooLarge."""
     cutoffs_ms = [
         ((), policy.default_ms),
         *(((name,), cutoff_ms) for name, cutoff_ms in policy.namespaces_ms.items()),
@@ -58,7 +58,10 @@ def purge_columns(policy: RetentionPolicy) -> list[bytes]:
 
 
 def parse_purges(columns: Iterable[bytes]) -> dict[bytes, RetentionPolicy]:
-    """Return the policy of each purge by its hash, from all columns of a row. Raises CorruptRow."""
+    """Return the policy of each purge by its hash, which is not checked, ignoring other columns of a row.
+
+    Raises CorruptRow.
+    """
     cutoffs_ms: dict[bytes, dict[int, dict[tuple[str, ...], int]]] = {}
     for column in columns:
         if column.startswith(PURGE):

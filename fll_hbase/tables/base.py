@@ -106,13 +106,14 @@ class Table(Protocol):
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Put all cells. Each batch is visible, and durable as `sync` requires, before the next one begins.
 
-        Batches are consumed one by one, as late as the engine can; an exception from the iterable ends the
-        write. On StoreUnavailable the outcome is unknown: any number of whole batches, and part of one more,
-        may have been written or may still be. Putting the same cells again is safe.
+        Batches are consumed one by one, as late as the engine can. An exception from the iterable passes
+        through, and earlier batches may stay written. On StoreUnavailable the outcome is unknown: any number
+        of whole batches, and part of one more, may have been written or may still be. Putting the same cells
+        again is safe.
         """
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
-        """Put cells with their own times, for copies of a store; durable on return.
+        """Put cells with their own times, each cell once, for copies of a store; durable on return.
 
         An engine may put one time after another. If a cell has a later time, readers may see either put. On
         HBase, if a cell with a later time was deleted, readers see neither until a major compaction. On

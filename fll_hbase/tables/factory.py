@@ -33,7 +33,7 @@ def open_table(
 
     `timeout_ms` limits each call to an HBase gateway, and each wait for a lock of a SQLite file. In each
     process, the table opens at most `connections_max` connections to HBase. A missing SQLite file is created
-    with its directories; with `create=False` the file must already be a store. An HBase table must always
+    with its directories. With `create=False` the file must already be a store. An HBase table must always
     exist, which its first call checks.
     """
     if url.startswith(SQLITE) and url != SQLITE:
@@ -69,7 +69,10 @@ def is_read_only(url: str) -> bool:
 
 
 def is_readable_by_others(url: str) -> bool:
-    """Return whether others than its owner may read the existing file of a SQLite URL."""
+    """Return whether others than its owner may read the file of a SQLite URL; False in memory and for HBase.
+
+    Raises OSError for a missing file.
+    """
     if not url.startswith(SQLITE) or is_in_memory(url):
         return False
     return bool(os.stat(url.removeprefix(SQLITE)).st_mode & (stat.S_IRGRP | stat.S_IROTH))
@@ -89,7 +92,7 @@ def check_creatable(url: str) -> None:
 def is_shared(url: str) -> bool:
     """Return whether other processes may use the store now: HBase, or a SQLite file open in another process.
 
-    This process must not have the store open: it opens and closes a SQLite file here, which deletes a log
+    This process must not have the store open. A SQLite file is opened and closed here, which deletes a log
     that a killed process left. Raises ConfigurationError, CorruptRow or StoreUnavailable.
     """
     if not url.startswith(SQLITE):
@@ -106,8 +109,9 @@ def back_up(
     """Copy the file of a SQLite store to `path`, even while others write; return the size in bytes.
 
     `report` is called with the number of copied pages and of all pages. With `damaged`, damaged pages are
-    copied unchanged, with new checksums. Raises StoreUnavailable and CorruptRow. Raises ConfigurationError
-    for other engines, for a store that this user may only read, and for a `path` that cannot be created, is
+    copied unchanged, with new checksums, and cells whose long value is lost are deleted from the copy. Raises
+    StoreUnavailable and CorruptRow. Raises ConfigurationError for other engines, for a missing or foreign
+    file, and for a store that this user may only read. Raises it also for a `path` that cannot be created, is
     not a backup or must not be replaced.
     """
     source = Path(url.removeprefix(SQLITE))
@@ -138,8 +142,9 @@ def naming_damage(url: str) -> AbstractContextManager[None]:
 def canonical_url(url: str) -> str:
     """Return the URL with an absolute path without links, or with sorted gateways and their ports.
 
-    Two URLs of the same path, or of the same set of gateways and table, become equal. No URL contains
-    credentials. Raises ConfigurationError.
+    Two URLs of the same path, or of the same gateways and table, become equal. No URL contains credentials.
+    A store in memory must not be passed, because its URL becomes the URL of a file. Raises
+    ConfigurationError.
     """
     if url.startswith(hbase_url.SCHEME):
         target = hbase_url.parse_url(url)

@@ -53,12 +53,12 @@ ADMINISTRATION_SECONDS = 60.0
 
 
 def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-    """Return the first page of each scan, PAGE_ROWS rows or its limit, with two waits for all scans.
+    """Return the first `page_rows(scan)` rows of each scan, in order, with two waits for all scans.
 
-    `columns` must be in the gateway's form. Pass few scans at a time, because all rows are in memory here and
-    in the gateway. A gateway answers the calls of a connection one after another, so calls may be sent before
-    earlier ones are answered. Replies are matched only by their order: after any error the connection must be
-    dropped.
+    `columns` must be in the gateway's form, and no range empty, which HBase refuses. Pass few scans at a
+    time, because all rows are in memory here and in the gateway. A gateway answers the calls of a connection
+    one after another, so calls may be sent before earlier ones are answered. Replies are matched only by
+    their order: after any error the connection must be dropped.
     """
     client = table.connection.client
     # The gateway opens a scanner at a region server only with its first rows, so this wait is short.
@@ -144,7 +144,7 @@ class HbaseTable:
             remaining -= len(page)
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Read the first pages of SCANS_PER_CALL scans at a time, on a few connections."""
+        """Return all rows of each scan, in order, beginning SCANS_PER_CALL scans with each call."""
         calls = _split(scans, SCANS_PER_CALL)
         pages = map_in_threads(self._scan_each, calls, threads_max=self.parallel_calls)
         return [rows for page in pages for rows in page]
@@ -190,7 +190,7 @@ class HbaseTable:
         return results
 
     def _first_pages(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Read the first page of each scan in one call, without empty ranges, which HBase refuses."""
+        """Read the first page of each scan in one call: [], unsent, for an empty range or a limit of 0."""
         sent = {
             number: scan._replace(columns=_thrift_columns(scan.columns))
             for number, scan in enumerate(scans)
@@ -201,7 +201,7 @@ class HbaseTable:
         return [by_number.get(number, []) for number in range(len(scans))]
 
     def _read_pages(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
-        """Read first pages in one call, again if the gateway lost their scanners meanwhile."""
+        """Read first pages in one call, up to SCAN_ATTEMPTS_MAX times if the gateway loses scanners."""
         for _ in range(SCAN_ATTEMPTS_MAX - 1):
             try:
                 return self._call(read_pages, scans)
@@ -215,7 +215,10 @@ class HbaseTable:
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
     ) -> T:
-        """Call `operation` on a pooled connection, first checking the table once; translate its errors."""
+        """Call `operation` on a pooled connection, first checking the table once.
+
+        Raises TooLarge for a cell that HBase refuses, and StoreUnavailable for its other errors.
+        """
         if not self._checked:
             self._check()
         try:
@@ -226,7 +229,7 @@ class HbaseTable:
             raise translate_error(error, self._name) from error
 
     def _check(self) -> None:
-        """Raise ConfigurationError, with the statement to run, if the column families could lose lineage."""
+        """Raise ConfigurationError, with the statement to run, if the table is missing or loses lineage."""
         fixes = hbase_schema.required_fixes(_describe_families(self._pool, self._name))
         if fixes:
             statement = hbase_schema.alter_statement(self._name, fixes)

@@ -49,7 +49,7 @@ def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
     """Return, by family, the attributes that must change before the table can store lineage safely.
 
     With more than one version, deleted cells reappear. With a time to live, cells disappear. A missing family
-    gets all attributes of a new one.
+    gets all attributes of a new one, but no compression.
     """
     fixes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
@@ -66,7 +66,7 @@ def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
 
 
 def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
-    """Return, by family, the attributes whose change would speed up reading, or {}."""
+    """Return, by existing family, the attributes whose change would speed up reading, or {}."""
     changes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
         family = families.get(name)

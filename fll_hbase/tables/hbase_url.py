@@ -33,7 +33,7 @@ class HBaseUrl(NamedTuple):
 
 
 def parse_url(url: str) -> HBaseUrl:
-    """Parse `hbase://host[:port][,host[:port]...]/table`. Raises ConfigurationError for any other URL."""
+    """Parse `hbase://host[:port][,host[:port]...]/table`, by default with PORT. Raises ConfigurationError."""
     hosts, _, table = url.removeprefix(SCHEME).partition("/")
     matches = [_ADDRESS.fullmatch(host) for host in hosts.split(",")]
     addresses = tuple(GatewayAddress(match[1], int(match[2] or PORT)) for match in matches if match)

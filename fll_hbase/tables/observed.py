@@ -37,7 +37,8 @@ _current: ContextVar[_Reads | None] = ContextVar("reads", default=None)
 def counted(query: Callable[P, T]) -> Callable[P, T]:
     """Decorate a query to count it, its calls to the table and the rows they read, by the query's name.
 
-    A query that runs inside another one is not counted, and its calls and rows count for the outer one.
+    A query that raises an error is counted, too. A query that runs inside another one is not counted, and
+    its calls and rows count for the outer one.
     """
     kind = query.__name__
 
@@ -85,6 +86,7 @@ class ObservedTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
+        """Return the table's iterator, counted when it ends: one call and the rows read, without a span."""
         # Do not record a span, because the caller processes rows while the scan continues.
         rows = self._table.scan(start, stop, columns=columns, limit=limit)
         reads = _current.get()

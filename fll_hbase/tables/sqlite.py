@@ -61,8 +61,9 @@ class SqliteTable:
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> None:
         """Open the file. With `create`, create a missing file and directory, and the schema in an empty file.
 
-        Raises ConfigurationError for the database of another application or version, and for a missing or
-        empty file without `create`. Raises CorruptRow and StoreUnavailable.
+        Raises ConfigurationError for a directory, and for the database of another application or version. A
+        missing file without `create` raises it, too, as does an empty file without `create` or the right to
+        write. Raises CorruptRow and StoreUnavailable.
         """
         self._path = path
         self._busy_seconds = busy_seconds
@@ -109,7 +110,7 @@ class SqliteTable:
         return self._read(lambda connection: [self._cells.scan(connection, scan) for scan in scans])
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return the row keys of every n-th cell of up to a million, otherwise keys at similar distances."""
+        """Return at most `parts - 1` keys between similar numbers of cells, exact below a million cells."""
         return self._read(lambda connection: find_splits(connection, start, stop, parts=parts))
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
@@ -207,9 +208,10 @@ class SqliteTable:
         self._prepare(create=create or self._in_memory)
 
     def _prepare(self, *, create: bool) -> None:
-        """Create the schema in an empty file only, which requires `create` and write access.
+        """Create the schema if the file is empty, then set the statements for its version.
 
-        Raises ConfigurationError without either, and the errors of `_version`.
+        Raises ConfigurationError for an empty file without `create` or without write access, and the errors
+        of `_version`.
         """
         if version := self._version():
             self._cells = CellStatements(version)
@@ -313,7 +315,7 @@ class SqliteTable:
         return connection
 
     def _failed(self, error: apsw.Error | OSError) -> LineageError:
-        """Return the error for the caller of a method: CorruptRow for damage, else StoreUnavailable."""
+        """Return CorruptRow for damage, else StoreUnavailable, as DeadlineExceeded after the deadline."""
         if damaged := damage(error, self._path):
             return damaged
         if isinstance(error, TimeoutError):

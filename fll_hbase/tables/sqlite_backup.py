@@ -33,8 +33,9 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, dama
 
     Readers and writers continue; the log of the store grows until the backup ends. The target appears under
     its name, complete and durable, only at the end. With `overwrite` it may be an earlier backup. With
-    `damaged`, pages that differ from their checksums are copied unchanged, with new checksums. Raises
-    CorruptRow, StoreUnavailable, and ConfigurationError for any other existing file or a missing directory.
+    `damaged`, pages that differ from their checksums are copied unchanged, with new checksums, and cells
+    whose long value is lost are deleted from the copy. Raises CorruptRow, StoreUnavailable, and
+    ConfigurationError for any other existing file or a missing directory.
     """
     _check_target(source, target, overwrite=overwrite)
     try:
@@ -57,7 +58,7 @@ def back_up(source: Path, target: Path, *, overwrite: bool, report: Report, dama
 
 
 def is_backup(path: Path) -> bool:
-    """Return whether a file is a backup that no process has used as a store."""
+    """Return whether a file is a backup that no process has written as a store; False if it is missing."""
     try:
         with closing(_open(path, "mode=ro&immutable=1")) as opened:
             application = opened.pragma("application_id")
@@ -68,7 +69,7 @@ def is_backup(path: Path) -> bool:
 
 
 def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
-    """Raise ConfigurationError unless the target is new, or a backup that may be overwritten."""
+    """Raise ConfigurationError unless the target is new in an existing directory, or may be overwritten."""
     if not target.parent.exists():
         raise ConfigurationError(f"{target} cannot be created: make the directory {target.parent} first")
     if not target.parent.is_dir():
@@ -98,7 +99,11 @@ def _partial_file(target: Path) -> Iterator[Path]:
 
 
 def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None:
-    """Copy one state of a store to the file `partial`, mark it as a backup and flush it to disk."""
+    """Copy one state of a store to the file `partial`, mark it as a backup and flush it to disk.
+
+    With `damaged`, page checksums are not compared, and cells whose long value is lost are deleted from the
+    copy. Raises apsw.Error and OSError.
+    """
     with (
         closing(_open(source, "mode=rw", compare=not damaged)) as origin,
         closing(_open(partial, "mode=rw")) as copy,
@@ -126,7 +131,10 @@ def _copy(source: Path, partial: Path, report: Report, *, damaged: bool) -> None
 
 
 def _drop_lost(copy: Connection) -> None:
-    """Delete the cells whose long values are lost: reads fail at them, and a check repairs missing cells."""
+    """Delete the cells whose long values are lost, as far as SQLite can read the pages of the copy.
+
+    Reads fail at such cells, while a check repairs missing ones. Earlier schemas have no long values.
+    """
     if copy.pragma("user_version") < LONG_VALUES_VERSION:
         return
     # The check of the copy reports what SQLite cannot read.
@@ -136,7 +144,10 @@ def _drop_lost(copy: Connection) -> None:
 
 @contextmanager
 def _system_errors(copy: Connection) -> Iterator[None]:
-    """Raise the OSError of a copy that cannot be written: the text of SQLite's error is `not an error`."""
+    """Return a context that raises OSError, with the system's error number, if the copy cannot be written.
+
+    The text of SQLite's own error is only `not an error`. Errors of reading the store pass unchanged.
+    """
     try:
         yield
     except apsw.FullError as error:

@@ -71,14 +71,17 @@ _cell: Callable[[tuple[bytes, int]], Cell] = partial(tuple.__new__, Cell)
 
 
 class CellStatements:
-    """Reads and changes the cells of a file of one version of the schema. Threads may share it."""
+    """Reads and changes the cells of a file of one version of the schema. Threads may share it.
+
+    All methods also raise apsw.Error. Reads raise CorruptRow for a cell without its long value.
+    """
 
     def __init__(self, version: int) -> None:
         self._has_long_values = version >= LONG_VALUES_VERSION
         self._select = _SELECT.format(value=_VALUE if self._has_long_values else "value")
 
     def rows(self, connection: Connection, keys: Sequence[bytes], columns: Columns) -> dict[bytes, Row]:
-        """Return the existing rows among the keys, each with the selected columns. Raises CorruptRow."""
+        """Return existing rows by key, with the selected columns. Raises CorruptRow, DeadlineExceeded."""
         where, parameters = _column_condition(tuple(columns))
         rows: dict[bytes, Row] = {}
         for begin in range(0, len(keys), KEYS_PER_QUERY):
@@ -95,7 +98,7 @@ class CellStatements:
     def range(
         self, connection: Connection, bounds: tuple[bytes, bytes], columns: Columns, limit: int
     ) -> list[tuple[bytes, Row]]:
-        """Return at most `limit` rows from start to stop (excluded), in key order. Raises CorruptRow."""
+        """Return at most `limit` rows with any of the columns from start to stop (excluded), in key order."""
         where, parameters = _column_condition(tuple(columns))
         query = f"{self._select} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
         # A row has only one cell of one column, so skip grouping, which takes a fifth of a window query.
@@ -124,13 +127,13 @@ class CellStatements:
             cursor.close()
 
     def scan(self, connection: Connection, scan: Scan) -> list[tuple[bytes, Row]]:
-        """Return all rows of a scan. Raises DeadlineExceeded and CorruptRow."""
+        """Return the rows of a scan, up to its limit if any. Raises CorruptRow and DeadlineExceeded."""
         deadline.check()
         limit = sys.maxsize if scan.limit is None else scan.limit
         return self.range(connection, (scan.start, scan.stop), scan.columns, limit)
 
     def put(self, connection: Connection, puts: Sequence[StampedCell]) -> None:
-        """Put cells with their timestamps, each cell once."""
+        """Put cells with their timestamps. No cell may occur twice: long values are put last."""
         if not self._has_long_values:
             connection.executemany(_PUT_SHORT, puts)
             return
@@ -151,7 +154,7 @@ def _missing(row: bytes, column: bytes) -> CorruptRow:
 
 @lru_cache(maxsize=256)
 def _column_condition(columns: tuple[bytes, ...]) -> tuple[str, tuple[bytes, ...]]:
-    """Return the SQL condition on columns, and its parameters; `;` is the byte after a family's `:`."""
+    """Return the SQL condition on columns, beginning with AND, and its parameters; "" and () for all."""
     if not columns:
         return "", ()
     families = _families(columns)
@@ -215,7 +218,10 @@ def _every_nth(connection: Connection, start: bytes, stop: bytes, *, parts: int,
 
 
 def _sections(connection: Connection, start: bytes, stop: bytes, *, sections_max: int) -> list[_Section]:
-    """Divide the range by the next byte of its keys until sections are small, or there are enough of them."""
+    """Divide the range by the next bytes of its keys; return the sections, sorted, with their sizes.
+
+    Only sections of SECTION_CELLS or more are divided, until there are `sections_max` or a few more.
+    """
     # Start with the widest: a dataset with most of the rows is divided by time, while small ones stay whole.
     waiting = deque([(start, stop)])
     sections: list[_Section] = []

@@ -74,7 +74,7 @@ def damage(error: Exception, path: object) -> CorruptRow | None:
 
 @cache
 def _load_checksums() -> None:
-    """Load the extension once per process; all files are then opened through it."""
+    """Load the extension, once per process, for all connections. Raises ConfigurationError without it."""
     try:
         with closing(apsw.Connection(":memory:")) as connection:
             sqlite_extra.load(connection, "cksumvfs")

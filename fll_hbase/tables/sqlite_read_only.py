@@ -29,7 +29,7 @@ _LOG, _LOG_INDEX = "-wal", "-shm"
 
 
 def may_write(path: str) -> bool:
-    """Return whether this user may write to a file in WAL mode; True if it does not exist."""
+    """Return whether this user may write to a file in WAL mode and its log; True if the file is missing."""
     directory = Path(path).absolute().parent
     if not Path(path).exists():
         return True
@@ -63,7 +63,7 @@ class ReadOnlyFile:
     def read(self, query: Callable[[Connection], T]) -> T:
         """Return the result of a query, which may be called again if the file changes meanwhile.
 
-        Without a log, the whole query reads one state of the file; with a log, each statement does. Raises
+        Without a log, the whole query reads one state of the file. With a log, each statement does. Raises
         apsw.Error, OSError, DeadlineExceeded, and TimeoutError if the file changed during every attempt.
         """
         for _ in range(ATTEMPTS_MAX):

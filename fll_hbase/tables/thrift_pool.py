@@ -136,7 +136,10 @@ class ThriftPool:
 
     @contextmanager
     def _slot(self) -> Iterator[float]:
-        """Wait for a free connection slot and yield the deadline of the call (monotonic seconds)."""
+        """Wait up to SLOT_WAIT_SECONDS for a connection slot; yield the deadline of the call (monotonic).
+
+        Raises StoreUnavailable if all connections stay in use.
+        """
         patience = request_deadline.seconds_left(min(SLOT_WAIT_SECONDS, self._timeout_seconds))
         if not self._wait_for_slot(patience):
             raise request_deadline.unavailable(
@@ -183,7 +186,7 @@ class ThriftPool:
             connection.drop()
 
     def _connect(self, deadline: float) -> _PooledConnection:
-        """Open a connection to the first gateway that answers. Raises StoreUnavailable."""
+        """Open a connection to the first gateway that answers, in ROUNDS rounds. Raises StoreUnavailable."""
         reasons: dict[GatewayAddress, str] = {}
         for number in range(ROUNDS):
             for address in self._addresses_by_preference():
@@ -215,7 +218,7 @@ class ThriftPool:
         return sorted(order, key=lambda address: self._failed_until.get(address, 0.0) > now)
 
     def _discard_late(self, late: _PooledConnection) -> None:
-        """Close a connection without an answer in time; avoid its gateway if the call had time enough."""
+        """Close a connection without an answer in time; avoid its gateway if the call had a second for it."""
         # If the request had only milliseconds left, the missing answer does not mean that the gateway hangs.
         if time.monotonic() - late.used_at < min(STUCK_SECONDS, self._timeout_seconds) / 2:
             late.drop()

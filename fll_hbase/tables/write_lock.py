@@ -97,7 +97,7 @@ class WriteLock:
 
     @contextmanager
     def acquired(self, timeout_seconds: float) -> Iterator[None]:
-        """Hold the lock inside the block. Raises TimeoutError after `timeout_seconds`, sooner if stuck."""
+        """Hold the lock inside the block. Raises TimeoutError after the timeout, or if stuck, and OSError."""
         self.acquire(timeout_seconds)
         try:
             yield
@@ -155,7 +155,7 @@ class WriteLock:
                 self._waiting -= 1
 
     def _seconds_left(self, deadline: float, *, patient: bool) -> float:
-        """Return the seconds left to wait, at least 0."""
+        """Return the seconds left to wait, or 0; unless `patient`, until STUCK_SECONDS after progress."""
         until = deadline if patient else min(deadline, self._last_progress + STUCK_SECONDS)
         return max(until - time.monotonic(), 0.0)
 

@@ -58,7 +58,7 @@ def decode_progress(value: bytes) -> Progress:
 
 
 def check_not_copying(table: Table) -> None:
-    """Raise ConfigurationError if a table is the target of a copy that is not complete."""
+    """Raise ConfigurationError for the target of an incomplete copy, CorruptRow for unreadable progress."""
     progress = read_progress(table)
     if progress is not None and not progress.is_complete:
         raise ConfigurationError(

@@ -163,8 +163,9 @@ class CopyPass:
     def run(self, begin: Progress) -> dict[str, KindResult]:
         """Put what the target lacks, then delete what the source does not have, starting at `begin`.
 
-        Returns results by kind. Raises StoreUnavailable, or CorruptRow for a recently recorded run that
-        cannot be read. After either error, a new pass can continue from the progress in the target.
+        Returns results by kind, of a resumed pass without the kinds before `begin` and without properties.
+        Raises StoreUnavailable, TooLarge if the target refuses a cell, or CorruptRow for a damaged file or a
+        recently recorded run that cannot be read. A new pass can then continue from the target's progress.
         """
         # Read properties first: one stated later may describe rows that this pass has not read.
         properties = set(self._read_all(self._source, _PROPERTIES))
@@ -216,7 +217,10 @@ class CopyPass:
         return _add_page(KindResult(), rows, copies, difference)
 
     def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
-        """Copy the rows that runs rely on and that may be newer than the pages that this pass has read."""
+        """Copy the rows that runs changed after `young_ms` rely on: pages read before may lack them.
+
+        Leaves out run index rows and calendars. Raises CorruptRow for an unreadable run or content.
+        """
         young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
         # Lists of runs show these runs after the next pass, and their days are touched in any case.
         cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
@@ -245,7 +249,10 @@ class CopyPass:
         touch_days(self._target, days_of_commits(runs), grace_ms=self._grace_ms)
 
     def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
-        """Put cells into the target, then `others`, which must not become durable before the cells."""
+        """Put cells into the target, then `others`, which must not become durable before the cells.
+
+        Only catalogue cells keep their stamps, and tokens of days get a new value.
+        """
         stamped = [put for put in puts if keeps_stamps(put.row)]
         if stamped:
             self._target.put_stamped(stamped)
@@ -262,7 +269,7 @@ class CopyPass:
     def _pages(
         self, kind: RowKind, start: bytes, stop: bytes
     ) -> Iterator[tuple[dict[bytes, Row], dict[bytes, Row]]]:
-        """Yield the rows of a kind of source and target in the same key ranges, a page of each at most."""
+        """Yield the `copied_cells` of source and target in the same key ranges, a page of each at most."""
         page_rows = HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
         while start < stop:
             pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
@@ -341,11 +348,12 @@ class CopyReport:
 
 
 def copy_store(source: Table, target: Table, request: CopyRequest, *, report: PassReport) -> CopyReport:
-    """Make the target equal to the source, even while others write the source; return the results.
+    """Make the target equal to the source, in `passes_max` passes at most; return the results.
 
-    The target must be empty, or an earlier copy of the same source, which is continued. Raises
-    ConfigurationError for any other target, for a complete copy without `update`, and for a source that is
-    an incomplete copy. Raises StoreUnavailable and CorruptRow; the same call then resumes the copy.
+    Others may write the source. After differences in the last pass, the copy is incomplete. The target must
+    be empty, or an earlier copy of the same source, which is continued. Raises ConfigurationError for any
+    other target, for a complete copy without `update`, and for a source that is an incomplete copy. Raises
+    StoreUnavailable, CorruptRow, and TooLarge if the target refuses a cell; the same call then resumes.
     """
     check_not_copying(source)
     current = _begin(target, request)

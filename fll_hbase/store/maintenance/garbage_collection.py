@@ -190,7 +190,7 @@ def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[tuple[CellKey, 
 
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
-    """Put horizons, then delete garbage: cells of HINTS, catalogue rows, then contents and event bodies."""
+    """Put horizons, then delete garbage: cells of HINTS, aliases, catalogue rows, contents, event bodies."""
     # Write the markers first: an audit reports missing references of runs that start after the horizon.
     write_horizon_markers(table, garbage.truncated_rows, policy)
     # Delete contents last, because the garbage of the catalogue is found through them. After an interruption,
@@ -283,7 +283,7 @@ def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> No
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete rows of contents and event bodies without cells after `until_ms`; return what was deleted."""
+    """Delete rows of contents and event bodies without cells after `until_ms`; return the numbers."""
     removed = NONE_REMOVED
     for batch in _batches(keys):
         # Read again: step 2 of a commit may have put a row again since the scan.
@@ -294,9 +294,9 @@ def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Remove
 
 
 def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, except aliases, and the horizons next to their ways.
+    """Delete the cells put up to `until_ms` of catalogue rows and of the horizon rows among the ways.
 
-    Returns the numbers for the catalogue rows.
+    Alias rows stay. Returns the numbers of the catalogue rows as read, younger cells included.
     """
     removed = NONE_REMOVED
     for batch in _batches(keys):

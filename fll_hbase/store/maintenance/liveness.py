@@ -187,7 +187,8 @@ def cells_older_than(
 def spared_columns(key: bytes, columns: Iterable[bytes]) -> set[bytes]:
     """Return the columns of rows of the key's kind that garbage collection never deletes one by one.
 
-    These are unknown columns, which a newer release may need, and horizons next to the ways, see above.
+    These are unknown columns, which a newer release may need, and horizons next to the ways, which are
+    deleted with the catalogue row of their dataset.
     """
     columns = set(columns)
     spared = set(unknown_names(key, columns))
@@ -207,7 +208,7 @@ def is_older_than(row: Row, until_ms: int) -> bool:
 
 
 def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
-    """Return the keys of the catalogue rows of a content's datasets. Raises CorruptRow."""
+    """Return the keys of the catalogue rows of a content's datasets, each once. Raises CorruptRow."""
     endpoints = decode_endpoints(key, row)
     return [layout.dataset_row(dataset) for dataset in {*endpoints.sources, *endpoints.destinations}]
 

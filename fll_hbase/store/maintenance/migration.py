@@ -64,7 +64,7 @@ def migrate(table: Table, *, report: Report) -> MigrationReport:
 
     Does nothing if the table is marked. Safe while writers of this release are running. Stop older ones
     first, because they put no ways. After an interruption, the next call begins again. Raises
-    StoreUnavailable, and ConfigurationError for an incomplete copy.
+    StoreUnavailable, CorruptRow for a damaged file, and ConfigurationError for an incomplete copy.
     """
     # No progress is stored, because the mark is right only if one pass saw every run. A resumed pass would
     # miss runs recorded in the meantime by a forgotten writer of the earlier release. Starting again is

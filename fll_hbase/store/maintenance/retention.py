@@ -94,7 +94,7 @@ def apply_retention(
     complete. With `dry_run`, deletes nothing and reports what would be deleted. Safe while writers are
     running, which must use the same `grace_ms`; `clock` returns milliseconds since 1970. After an
     interruption, the next call continues. Raises CorruptRow, before anything but runs is deleted or while
-    days are sealed, and ConfigurationError for an incomplete copy.
+    days are sealed, StoreUnavailable, and ConfigurationError for an incomplete copy.
     """
     check_not_copying(table)
     started = time.monotonic()

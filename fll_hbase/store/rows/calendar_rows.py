@@ -166,7 +166,8 @@ def decode_program(value: bytes, run: SealedRun) -> ProgramRun:
 def seal_puts(key: ContentDay, token: bytes, runs: Iterable[CommittedRun]) -> list[Put]:
     """Return the seal of a content's day with these runs; `token` must be read before the runs.
 
-    For many runs, a second cell with all of them is added, unless it would be too long.
+    With more than INLINE_RUNS_MAX runs, the seal lists only the newest and oldest of each program and
+    outcome. A second cell then has all runs, unless it is longer than CELL_BYTES_MAX.
     """
     parts = _parts(key.day, runs)
     row = key.row

@@ -49,7 +49,7 @@ def encode_content(info: FieldLineageInfo) -> EncodedContent:
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the catalogue cells of a content: its datasets, fields, types and descriptions.
 
-    Unconfirmed sources have no catalogue cells. Raises TooLarge.
+    Cells may repeat. Unconfirmed sources have no catalogue cells. Raises TooLarge.
     """
     # Use only this content, never stored cells, so that the order of arrival does not matter (decision 1).
     unconfirmed = {

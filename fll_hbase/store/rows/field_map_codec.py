@@ -161,6 +161,7 @@ def _unknown_from_json(
 def _copied_from_json(
     destination: Dataset, names: Sequence[str], positions: str, fields: int
 ) -> CopiedFields:
+    """Return an entry of copied fields. Raises ValueError unless each name has one source position."""
     _check_names(names)
     entry = CopiedFields(destination, tuple(names), decode_positions(positions, fields, count_max=len(names)))
     if len(entry.fields) != len(entry.positions):
@@ -169,6 +170,7 @@ def _copied_from_json(
 
 
 def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
+    """Return the set of this number. Raises ValueError for a position of no field or of no earlier set."""
     # A set refers only to earlier sets, because resolving a cycle would not end.
     stops = (fields, fields, number, number)
     if len(texts) > len(stops):

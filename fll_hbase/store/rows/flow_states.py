@@ -36,14 +36,14 @@ class FlowState(msgspec.Struct, frozen=True):
 
 
 def digest(policy: FlowPolicy, source: DatasetField, destination: DatasetField) -> str:
-    """Return the id of a violation: 32 hex digits of the rule and of both fields."""
+    """Return the id of a violation: a hash of the rule and of both fields, as 32 hex digits."""
     rule = (policy.name, policy.tag, policy.into, policy.only_into, policy.influence, policy.unless_masked)
     names = [(*field.dataset, field.name) for field in (source, destination)]
     return xxhash.xxh3_128_hexdigest(msgspec.json.encode((rule, names)))
 
 
 def decode_state(key: bytes, row: Row) -> FlowState:
-    """Return the state in a row, which may be empty. Raises CorruptRow."""
+    """Return the state in a row, which may be empty, ignoring other columns. Raises CorruptRow."""
     look, reported = None, set()
     with in_row(key):
         for column, cell in row.items():

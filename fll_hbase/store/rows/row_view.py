@@ -110,6 +110,7 @@ _DIRECTIONS = {b"b": "backward", b"f": "forward"}
 
 
 def _way(key: bytes) -> Parts:
+    """Return dataset, direction, checksum and period of a way, or the dataset of a horizon row."""
     if key.startswith(calendars.HORIZONS):
         _, _, namespace, name = _segments(key, 4)
         return _dataset(Dataset(unescape(namespace), unescape(name)))
@@ -164,6 +165,7 @@ def _policy(key: bytes) -> Parts:
 
 
 def _segments(key: bytes, count: int) -> list[bytes]:
+    """Return the segments of a key. Raises CorruptRow unless there are `count`."""
     segments = key.split(SEPARATOR)
     if len(segments) != count:
         raise CorruptRow(f"{key!r} has {len(segments)} segments, not {count}")

@@ -125,7 +125,7 @@ def is_head_only(value: bytes) -> bool:
 
 
 def read_run_rows(table: Table, runs: Iterable[RunKey]) -> dict[RunKey, Row]:
-    """Read the rows of runs in one call; return the existing ones by run."""
+    """Read the rows of runs in one call, or in none without runs; return the existing ones by run."""
     keys = {layout.run_row(*run): run for run in sorted(set(runs))}
     return read_rows(table, keys, columns=(layout.LIGHT,))
 
@@ -175,7 +175,7 @@ def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
     """Return the count under which `value` becomes the valid commit record of a run row.
 
     The count is `inputs`, unless a record already has that count or more. Then it is the greatest count of
-    all records, plus one if a record with that count has another value.
+    all records, plus one if a record with that count has another value. Raises CorruptRow.
     """
     counts = {column: count_in(column) for column in row if column.startswith(layout.COMMIT)}
     # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
@@ -189,7 +189,7 @@ def commit_count(row: Row, value: bytes, *, inputs: int) -> int:
 
 
 def is_finished(row: Row) -> bool:
-    """Return whether the valid commit record of a run row counts all its inputs."""
+    """Return whether a run row has a valid commit record that counts all its inputs. Raises CorruptRow."""
     column = commit_column_of(row)
     return column is not None and count_in(column) >= input_count(row)
 

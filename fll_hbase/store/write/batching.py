@@ -39,10 +39,10 @@ class DocumentSequence:
     offset: SequenceOffset = field(default_factory=SequenceOffset)
 
     def is_suffix_of(self, stored: Sequence[bytes]) -> bool:
-        """Return whether the stored documents end with this one and any number of its next followers.
+        """Return whether this is a resend: the stored documents end with it and any number of followers.
 
-        If so, this document is a resend. `stored` lists the document values of the run row, oldest first. The
-        first call for a sequence sets its offset.
+        That end must not begin before its place in the sequence. `stored` lists the document values of the
+        run row, oldest first. The first call for a sequence sets its offset.
         """
         starts = self._suffix_starts(stored)
         # The first document of the call sets the offset. Later ones find the cells of their predecessors, and
@@ -96,7 +96,11 @@ def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
 
 
 def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Sequence[RunBatch]]:
-    """Split a round into passes, which may run in any order, `parallel` at a time."""
+    """Split a round into passes, which may run in any order, `parallel` at a time.
+
+    A pass has at most RUNS_PER_PASS_MAX runs, and all but the last have RUNS_PER_PASS_MIN or more. With
+    `parallel` 1, all but the last have exactly the minimum.
+    """
     # If writers take turns, each pass is one turn, for which the others wait.
     per_thread = -(-len(batches) // parallel) if parallel > 1 else RUNS_PER_PASS_MIN
     runs = min(max(per_thread, RUNS_PER_PASS_MIN), RUNS_PER_PASS_MAX)
@@ -126,7 +130,7 @@ def _rounds(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> list[dict[Run
 
 
 def _document_sequences(inputs: Sequence[RunInput], keys: Sequence[RunKey]) -> Mapping[int, DocumentSequence]:
-    """Return, by position, the sequence of each document whose run has several documents in this call."""
+    """Return, by position, the sequence of each document whose run and program have several in this call."""
     if len(set(keys)) == len(keys):
         return {}
     documents: dict[tuple[RunKey, ProgramId | None], list[tuple[int, RecordedRun]]] = {}

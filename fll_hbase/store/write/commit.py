@@ -66,11 +66,11 @@ class RunCommitter:
         self._ways = WayWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record runs and events and return a result or error for each. Documents of one run are in order.
+        """Record runs and events, documents of a run in order; return a result or error for each, in order.
 
         An input whose result is an error is not visible to queries. Re-sending the last documents of a run in
-        the same order is idempotent. Raises StoreUnavailable, or CorruptRow for a damaged file, after which
-        any input may be stored.
+        the same order is idempotent. Raises StoreUnavailable, CorruptRow for a damaged file, TooLarge if
+        HBase refuses a cell, or ConfigurationError. After such an error, any input may be stored.
         """
         if len(inputs) == 1:
             # Usually clients record one run at a time, so there is nothing to order.
@@ -88,7 +88,8 @@ class RunCommitter:
     def recommit(self, runs: Sequence[RunKey]) -> Rejections:
         """Put ways, days, references and commit records of runs again, computed from their rows.
 
-        Returns an error for each rejected run, as for an unreadable content. Raises StoreUnavailable.
+        Returns an error for each rejected run: one without a row, or with an unreadable content. Raises
+        StoreUnavailable, and CorruptRow for a damaged file.
         """
         self._ways.forget()
         # A pass computes one commit record per run, so no run may be in it twice.
@@ -98,7 +99,7 @@ class RunCommitter:
         """Move runs of an earlier release to their current rows; `rows` are the former rows by current key.
 
         Returns an error for each run where that is impossible, by current key, as for a run with an
-        unreadable content. Raises StoreUnavailable. Repeating is safe.
+        unreadable content. Raises StoreUnavailable, and CorruptRow for a damaged file. Repeating is safe.
         """
         return self._commit_stored(
             [PendingMove(run=run, former_row=row, incoming=()) for run, row in rows.items()]
@@ -266,7 +267,8 @@ class RunCommitter:
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
         """Read the run rows again and set the commit record and former days of each run (step 4).
 
-        Adds a rejection for a run with an unreadable row, or whose record is too large to store.
+        Adds a rejection for a run with an unreadable row, or whose record is too large to store. Raises
+        StoreUnavailable if a cell that was put is missing.
         """
         # Concurrent writers put their cells before this read, so at least one of two writers sees both cells.
         # The other one starts over in step 6.

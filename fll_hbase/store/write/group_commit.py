@@ -51,9 +51,9 @@ class GroupCommit:
     def record(self, run: RunInput) -> CommitResult:
         """Commit one run and return its result.
 
-        Raises the run's own error, and StoreUnavailable if the run is still queued after a wait of
-        STUCK_SECONDS for other commits. Raises DeadlineExceeded at the deadline of the request, even if a
-        commit has begun.
+        Raises the error of the run or of its commit, and StoreUnavailable if the run is still queued after a
+        wait of STUCK_SECONDS for other commits. Raises DeadlineExceeded at the deadline of the request, even
+        if a commit has begun.
         """
         while True:
             request = _CommitRequest(run)
@@ -84,7 +84,7 @@ class GroupCommit:
         raise request.result or AssertionError("a finished request has a result")
 
     def _patience(self, request: _CommitRequest) -> float:
-        """Return how long to wait for another thread's commit. Raises DeadlineExceeded."""
+        """Return how long to wait for another commit. Raises DeadlineExceeded and withdraws the request."""
         try:
             return deadline.seconds_left(STUCK_SECONDS)
         except DeadlineExceeded:
@@ -92,7 +92,7 @@ class GroupCommit:
             raise
 
     def _commit_next(self, request: _CommitRequest) -> None:
-        """Commit the head of the queue, unless another thread has already committed this request."""
+        """Commit up to GROUP_RUNS_MAX runs at the head of the queue, unless this request is already done."""
         if request.done:
             return
         with self._queue_lock:
@@ -107,7 +107,10 @@ class GroupCommit:
             raise
 
     def _results(self, group: Sequence[_CommitRequest]) -> list[CommitResult | LineageError]:
-        """Return one result each: a run's own error only for that run, StoreUnavailable for all."""
+        """Return one result each: a run's own error for only that run, StoreUnavailable for all.
+
+        If the commit raises another error, commits each run alone.
+        """
         try:
             results = self._record([request.run for request in group])
         except StoreUnavailable as error:

@@ -134,7 +134,7 @@ class PendingDocument(PendingRun):
 
     Unless `replaces_others`, it replaces only a run of its own program. `overtaken_by` is the document of
     another program that committed the run between steps 1 and 4. `cell` is the last cell put, or found
-    stored. `resent` is whether this document, or a later one of the call, was already committed.
+    stored. `resent` is whether this document, or a later document of the call, was already committed.
     """
 
     document: CommittedRun
@@ -172,7 +172,10 @@ class PendingDocument(PendingRun):
         self.resent = stored and self.previous_value in self.sequence.values[self.sequence.position :]
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Compute the commit record of the latest document; note a program that committed the run first."""
+        """Compute the commit record of the latest document.
+
+        If another program committed the run since step 1, sets no record but `overtaken_by`.
+        """
         latest = run_rows.latest_document(row)
         # Usually the latest document is the one just written, which need not be decoded.
         if latest is None or latest.value != self.value:
@@ -205,7 +208,7 @@ class PendingDocument(PendingRun):
         self.cells = [self.cell]
 
     def _commit_of_another_program(self, row: Row) -> bytes | None:
-        """Return the document of another program that was committed since step 1; None if there is none."""
+        """Return another program's document committed since step 1, or None, as with `replaces_others`."""
         value = run_rows.commit_value(row)
         if self.replaces_others or value in (self.value, self.previous_value):
             return None
@@ -213,7 +216,7 @@ class PendingDocument(PendingRun):
         return None if owner in (None, self.document.run.program_id) else value
 
     def results(self) -> list[CommitResult | LineageError]:
-        """Return the single result: RunIdConflict if another program's document is valid."""
+        """Return the single result: RunIdConflict if another program owns it, unless `replaces_others`."""
         owner = self.committed.run.program_id if self.committed else self.document.run.program_id
         if owner != self.document.run.program_id and not self.replaces_others:
             return [run_owner.conflict(self.run.run, owner)]
@@ -276,7 +279,7 @@ class PendingEvents(PendingRun):
         """Change nothing: a merge ignores the order of arrival, so the next pass merges the row again."""
 
     def results(self) -> list[CommitResult]:
-        """Return one result for each event, in the given order; the first of equal events counts as new."""
+        """Return one result per event, in their order: new if the row lacked it and no equal one precedes."""
         checksum = self.committed.checksum if self.committed else ""
         new_columns = set(self.new_columns)
         results = []
@@ -339,7 +342,10 @@ class PendingMove(PendingRecommit):
 
 
 def pending_run(batch: RunBatch) -> PendingRun:
-    """Return the inputs of a batch as a run in flight. Raises TooLarge if a cell or key exceeds its limit."""
+    """Return the inputs of a batch as a run in flight. Raises TooLarge if a cell or key exceeds its limit.
+
+    Only the bodies of events are checked here, while `load` checks the merged run.
+    """
     first = batch.inputs[0]
     if isinstance(first, RecordedRun):
         document = CommittedRun(first.info.checksum, first.run, batch.run)

@@ -166,7 +166,10 @@ class WayWriter:
         self._table_marked = self._is_mark_old = False
 
     def ways_to_put(self, days: Iterable[ContentDay], began_ms: int) -> set[_Way]:
-        """Return the ways that a pass begun at `began_ms` must put; mark a new table first."""
+        """Return the ways of the days that a pass begun at `began_ms` must put, none that are still fresh.
+
+        First puts the mark of complete calendars into a table without references, and again after `forget`.
+        """
         ways = {(checksum, calendars.period_of(day)) for checksum, day in days}
         if ways and not self._table_marked:
             self._table_marked = mark(self._table)

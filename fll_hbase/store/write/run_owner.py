@@ -13,7 +13,7 @@ from fll_hbase.tables import Row, Table
 
 
 def owner_of(run: RunKey, commit_value: bytes | None) -> ProgramId | None:
-    """Return the program of a commit value, or None for a run not committed or recorded by events."""
+    """Return the program of a commit value, None for None and for a run of events. Raises CorruptRow."""
     # Run ids of events are UUIDs, and a document may describe a run that an agent reports under other names.
     if commit_value is None or run_rows.is_head_only(commit_value):
         return None
@@ -46,7 +46,10 @@ def stored_rows(
 
 
 def is_former(run: RunKey, row: Row, events: EventMerger) -> bool:
-    """Return whether an earlier release recorded a run in this row of its id, and no repair has moved it."""
+    """Return whether an earlier release recorded a run in this row of its id, and no repair has moved it.
+
+    Raises StoreUnavailable and CorruptRow, because the program of events is read from their bodies.
+    """
     if not row or not run.namespace or layout.MOVED in row or not run_rows.input_count(row):
         return False
     return namespace_of(RunKey(run.run), row, events) == run.namespace

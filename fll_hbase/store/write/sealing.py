@@ -140,7 +140,8 @@ def count_runs(
 ) -> dict[str, list[CommittedRun]] | None:
     """Return the runs of contents on a day by content, from references that run rows confirm.
 
-    Returns None for more than RUNS_MAX runs. Raises StoreUnavailable and CorruptRow.
+    Contents without runs are left out, and runs are newest first. Returns None for more than RUNS_MAX runs.
+    Raises StoreUnavailable and CorruptRow.
     """
     day = replace(calendars.day_window(request.day), failed=True)
     query = WindowQuery(request.direction, request.dataset, day)
@@ -191,7 +192,8 @@ class BackgroundSealer:
     def offer(self, query: WindowQuery, contents: DaysByContent) -> None:
         """Queue the unsealed days that are old enough, and return at once.
 
-        Drops days if the queue is full, for PAUSE_SECONDS after a failure, and after `close`.
+        Drops days that are queued or were unreadable before, and days beyond QUEUED_MAX requests. Drops all
+        for PAUSE_SECONDS after a failure, and after `close`.
         """
         if time.monotonic() < self._paused_until:
             return
@@ -219,7 +221,7 @@ class BackgroundSealer:
             thread.join()
 
     def _run(self) -> None:
-        """Seal queued requests until closed; log errors, and pause if the store is unavailable."""
+        """Seal requests until the queue is empty or closed. Log errors; all but CorruptRow pause offers."""
         while (request := self._take()) is not None:
             is_readable = True
             try:
@@ -307,7 +309,7 @@ def counting_requests(table: Table, days: Iterable[ContentDay]) -> list[SealRequ
 def dataset_horizons(table: Table, datasets: Collection[Dataset]) -> dict[Dataset, int]:
     """Return by dataset the start before which references may have been purged, in ms since 1970; 0 if none.
 
-    Returns START_LIMIT_MS for an unreadable row. Raises StoreUnavailable.
+    Returns all datasets, with START_LIMIT_MS for an unreadable row. Raises StoreUnavailable.
     """
     rows = read_rows(table, {calendars.horizon_row(dataset): dataset for dataset in datasets})
     horizons = {}

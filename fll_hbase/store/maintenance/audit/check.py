@@ -36,7 +36,10 @@ class Repaired(NamedTuple):
 
 
 class Auditor(Protocol):
-    """Audits a whole table, and repairs what its last audit found. Raises StoreUnavailable."""
+    """Audits a whole table, and repairs what its last audit found.
+
+    Raises StoreUnavailable, CorruptRow only for a damaged file, and ConfigurationError.
+    """
 
     def audit(self) -> AuditReport:
         """Audit the whole table once."""
@@ -56,7 +59,7 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
 
     Former rows are rows of an earlier release; moved ones count as written again. They move only in a table
     with the mark of complete calendars, which is put if no error is left. Deletes nothing. Safe while writers
-    are running. Raises StoreUnavailable.
+    are running. Raises StoreUnavailable, ConfigurationError, and CorruptRow only for a damaged file.
     """
     first = last = auditor.audit()
     done = refused = 0
@@ -83,7 +86,8 @@ def check(auditor: Auditor, settings: Settings, *, repair: bool) -> CheckReport:
 def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) -> dict[Repair, str]:
     """Apply the repairs; return a reason for each impossible one, {} if all succeeded.
 
-    Contents and aliases are put before any run is committed. Raises StoreUnavailable.
+    All other rows are put before any run is committed. Raises StoreUnavailable, and CorruptRow for a file
+    that is damaged where runs are read.
     """
     repairs = sorted(set(repairs))
     failed = {}

@@ -79,6 +79,7 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
 
 
 def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> set[bytes]:
+    """Return the columns that differ or that one side lacks, except complete graphs, which form 1 has."""
     operations = sum(column.startswith(layout.OPERATION) for column in wanted)
     complete_graph = content_rows.encode_ranges((1 << operations) - 1)
     return {
@@ -90,6 +91,7 @@ def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, byt
 
 
 def _is_same_field_map(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> bool:
+    """Return whether both have a field map that can be read, and these relate the same fields."""
     try:
         maps = [
             decode_field_map({layout.FIELD_MAP: Cell(cells[layout.FIELD_MAP], 0)})

@@ -48,7 +48,11 @@ def collect_references(page: Page, facts: RowFacts) -> None:
 
 
 def collect_way(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a way, whose key is not checked, or check a dataset's horizons. Raises CorruptRow."""
+    """Add the facts of a way, whose key is not checked, or check a dataset's horizons.
+
+    An unknown column becomes a finding. Raises CorruptRow for a horizon in a way, a way among
+    horizons, a wrong key of horizons, and a horizon with a value.
+    """
     if key.startswith(calendars.HORIZONS):
         if calendars.horizon_row(ranges.dataset_of(key[len(layout.WAYS) :])) != key:
             raise CorruptRow("is not the key of the horizons of a dataset")
@@ -67,7 +71,7 @@ def ignore(_key: bytes, _row: Row, _facts: RowFacts) -> None:
 
 
 def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Check a row about the whole table. Raises CorruptRow for an unknown row, or a value in it."""
+    """Check a row about the whole table. Raises CorruptRow for an unknown row or a malformed cell."""
     if key == progress.ROW:
         if progress.COLUMN not in row:
             raise CorruptRow(f"has no {progress.COLUMN!r}")
@@ -86,7 +90,7 @@ def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def collect_run_index(page: Page, facts: RowFacts) -> None:
-    """Add the facts of rows of the run index. Keys are not validated, as above."""
+    """Add the facts of rows of the run index. Keys are not validated; malformed ones match no run."""
     # Match by run and start, like garbage collection: cells of a run's former programs stay with the run.
     facts.present += [run_index_row(layout.split_run_index_key(key)[1]) for key, _ in page]
     facts.optional += cell_texts(_known_page(page, facts))
@@ -174,7 +178,10 @@ def _check_empty(column: bytes, cell: Cell) -> None:
 
 
 def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a calendar: the days with a token. Raises CorruptRow for a malformed key or column."""
+    """Add the facts of a calendar: the days with a token. Raises CorruptRow for a malformed key or column.
+
+    A malformed token, or an unreadable seal made with the day's token, becomes a finding with a repair.
+    """
     _, period = calendars.parse_calendar(key)
     days = set()
     for column in known_cells(key, row, facts):
@@ -191,7 +198,7 @@ def collect_calendar(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def days_of(key: bytes, columns: Iterable[bytes]) -> set[ContentDay]:
-    """Return the days with cells in a calendar row. Raises CorruptRow for a malformed key or column."""
+    """Return the days with cells in a calendar row, ignoring unknown columns. Raises CorruptRow."""
     checksum, period = calendars.parse_calendar(key)
     return {
         ContentDay(checksum, calendars.parse_day_column(column, period)[1])

@@ -93,7 +93,8 @@ class RunRowChecker:
     def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of a run row to `facts`: the cells it needs or may have, and its own findings.
 
-        Raises CorruptRow for malformed columns of a known kind, and for unreadable documents and events.
+        Raises CorruptRow for a malformed key or column of a known kind, and for unreadable documents and
+        events.
         """
         run = ranges.escaped_run_of(key)
         index_facts = self._decode_single_document(row)

@@ -52,7 +52,7 @@ def _move_runs(store: StoreComponents) -> int:
 
 
 def _former(page: Mapping[bytes, Row]) -> Iterable[tuple[RunKey, Row]]:
-    """Yield the runs of a page whose keys lack their namespace, with their rows."""
+    """Yield the runs of a page whose keys lack their namespace, with rows, if these have inputs."""
     for key, row in page.items():
         with suppress(CorruptRow):
             run = ranges.run_of(key)

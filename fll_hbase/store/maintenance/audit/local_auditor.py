@@ -87,7 +87,7 @@ GROUP BY repair ORDER BY is_run, min(row)
 
 @contextmanager
 def local_auditor(settings: Settings, *, report: Progress) -> Iterator[LocalAuditor]:
-    """Yield the auditor of the configured store. Raises ConfigurationError, StoreUnavailable."""
+    """Yield the auditor of the configured store. Raises ConfigurationError, CorruptRow, StoreUnavailable."""
     with closing(open_store_table(settings, create=False)) as table, scratch_database() as scratch:
         yield LocalAuditor(table, settings, scratch, report)
 

@@ -69,7 +69,7 @@ class FactCollector:
         self._collect(page, self._load(page), facts)
 
     def collect_each(self, page: Sequence[KeyedRow]) -> dict[bytes, RowFacts]:
-        """Return the facts of each row of a page by key; an unreadable row has a finding."""
+        """Return the facts of each row by key, of rows of any kinds; an unreadable row has a finding."""
         endpoints = self._load(page)
         facts = {key: RowFacts() for key, _ in page}
         for key, row in page:
