@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from fll_hbase.keys import calendars, layout, ranges
+from fll_hbase.keys import access_rows, calendars, layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, unescape
 from fll_hbase.keys.row_kinds import kind_name
 from fll_hbase.model.datasets import Dataset
@@ -172,6 +172,14 @@ def _segments(key: bytes, count: int) -> list[bytes]:
     return segments
 
 
+def _access(key: bytes) -> Parts:
+    """Return the id of a token, or the user or group that has grants."""
+    if key.startswith(access_rows.TOKENS):
+        return {"token": access_rows.parse_token(key)}
+    subject = access_rows.parse_subject(key)
+    return {subject.kind.value: subject.name}
+
+
 _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
     layout.CONTENTS: lambda key: {"checksum": ranges.checksum_of(key)},
     layout.RUNS: lambda key: _run_parts(ranges.run_of(key)),
@@ -185,6 +193,7 @@ _KEYS: Mapping[bytes, Callable[[bytes], Parts]] = {
     layout.TAGS: _tags,
     layout.TAG_INDEX: _tag_index,
     layout.POLICIES: _policy,
+    layout.ACCESS: _access,
     layout.PROPERTIES: lambda key: {"property": unescape(_segments(key, 2)[1])},
 }
 

@@ -276,10 +276,10 @@ def _unsealed(key: bytes, row: Row, sealer: DaySealer) -> Iterator[ContentDay]:
     """Yield the days of a calendar row that are unsealed and old enough to be sealed."""
     with in_row(key):
         checksum, period = calendars.parse_calendar(key)
-        for column, cell in row.items():
-            kind, day = calendars.parse_day_column(column, period)
-            is_open = kind == calendars.TOKEN and calendar_rows.sealed_day(row, day) is None
-            if is_open and cell.stamp_ms < sealer.old_ms():
+        tokens = {column: cell for column, cell in row.items() if column.startswith(calendars.TOKEN)}
+        for column, cell in tokens.items():
+            _, day = calendars.parse_day_column(column, period)
+            if calendar_rows.sealed_day(row, day) is None and cell.stamp_ms < sealer.old_ms():
                 yield ContentDay(checksum, day)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fll_hbase.model.access import Grant, Role, Subject, SubjectKind
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.tags import TagNote
+from fll_hbase.store.access import AccessStore
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.rows.row_view import CELLS_MAX, VALUE_CHARACTERS_MAX, view_row
 from fll_hbase.tables import Cell, open_table
@@ -22,12 +24,17 @@ def test_every_row_of_a_store_is_readable(runs: list[RecordedRun]) -> None:
     for dataset in runs[0].info.sources:
         for name in list(store.catalogue.field_names(dataset) or ())[:1]:
             store.tags.put(DatasetField(dataset, name), "P|I", TagNote("me", "why"))
-    kinds = set()
+    access = AccessStore(table)
+    access.create_token("etl", [Grant(Role.READER, "shop.*")])
+    access.set_grants(Subject(SubjectKind.GROUP, "P|I"), [Grant(Role.RECORDER, "*")])
+    kinds, parts = set(), []
     for key, row in table.scan(b"", b"\xff"):
         view = view_row(key, row)
         assert view.is_readable, view
         assert view.key.encode() == key
         kinds.add(view.kind)
+        parts.append(view.parts)
+    assert {"group": "P|I"} in parts
     assert {"runs", "contents", "datasets", "properties", "run index rows", "ways", "calendars"} <= kinds
 
 

@@ -25,6 +25,7 @@ from fll_hbase.store.write.sealing import GRACES, BackgroundSealer, DaySealer, S
 from fll_hbase.tables import Batch, Put, Table, open_table
 from tests.support.copy_runs import DESTINATION, copying
 from tests.support.passing_table import Through
+from tests.support.sealing import seal_all
 from tests.support.waiting import eventually
 
 GRACE_MS = 1_000
@@ -57,6 +58,13 @@ def test_a_day_is_sealed_after_twice_the_grace_period(table: Table) -> None:
     assert sealer(table).seal([REQUEST]) == 1
     assert sealed_runs(table) == ["one"]
     assert sealer(table).seal([REQUEST]) == 0, "it is sealed already"
+
+
+def test_columns_of_a_later_release_are_no_days(table: Table) -> None:
+    row = calendars.calendar_row(CHECKSUM, calendars.period_of(DAY))
+    table.write([[Put(row, b"d:new", b"x")]])
+    assert seal_all(table) == 1
+    assert sealed_runs(table) == ["one"]
 
 
 def test_a_run_that_is_recorded_later_breaks_the_seal(table: Table) -> None:
