@@ -72,7 +72,10 @@ class _Loader(Loader):
 
 
 def _wrap_session(module: ModuleType) -> None:
-    """Make the constructor of sessions install capture, because every way to a session calls it."""
+    """Make the constructor of `SparkSession` install capture, because every way to a session calls it.
+
+    Does nothing if it is wrapped already or the module has no such class.
+    """
     session = getattr(module, "SparkSession", None)
     if session is None or hasattr(session.__init__, "__wrapped__"):
         return

@@ -45,9 +45,10 @@ class PlanLines:
         self._offset = 0
 
     def read(self, bytes_max: int) -> list[tuple[int, bytes]]:
-        """Return lines that were not read before, each with the offset of its end.
+        """Return lines that were not read before, each with the offset of its end, [] if there are none.
 
-        Reads parts of `bytes_max` bytes until one contains the end of a line. Raises PlanSpoolError.
+        Reads parts of `bytes_max` bytes until they have the end of a line. A last line without an end is read
+        again by the next call. Raises PlanSpoolError.
         """
         content = b""
         try:
@@ -108,7 +109,10 @@ class PlanDelivery:
         return True
 
     def finish(self) -> None:
-        """Add events that still wait for lines, and an event that counts executions missing from the file."""
+        """Add events that still wait for lines, and one that counts executions missing from the file, if any.
+
+        `step` sends them. Nothing is read from the file any more.
+        """
         self._add(self._resolver.finish())
         losses = self.plan_file.losses()
         # Without the first line the application is unknown.
@@ -117,7 +121,7 @@ class PlanDelivery:
         self.is_finished = True
 
     def report_losses(self, losses: Losses) -> None:
-        """Store and log the number of lost executions, unless it is known. Raises PlanSpoolError."""
+        """Store and log numbers of lost executions if one is higher than stored. Raises PlanSpoolError."""
         reported = self.plan_file.losses()
         if losses.unwritten > reported.unwritten or losses.unseen > reported.unseen:
             _log.warning("not recorded are %s", _describe(losses))
@@ -144,12 +148,16 @@ class PlanDelivery:
             self.plan_file.acknowledge(recorded)
 
     def complete(self) -> None:
-        """Remove the plan file, whose lines are all recorded. Raises PlanSpoolError."""
+        """Remove and unlock the plan file, all recorded, even if this fails. Raises PlanSpoolError."""
         self.is_complete = True
         self.plan_file.remove()
 
     def _read(self) -> bool:
-        """Read and resolve further lines, including the application's end; return whether there were any."""
+        """Read and resolve further lines, about READ_BYTES_MAX bytes; return whether there were any.
+
+        Their events wait for `step`, except those of acknowledged lines. The application's end finishes the
+        file.
+        """
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
             events = self._resolver.events(line)
@@ -170,7 +178,10 @@ class PlanDelivery:
         self._pending += (json.dumps(event).encode() for event in events)
 
     def _settle(self, batch: Sequence[bytes], refused: Sequence[tuple[bytes, LineageError]]) -> None:
-        """Count and forget a batch that was answered; set its refused events aside, or log their loss."""
+        """Count and forget the first pending events, which were answered.
+
+        Refused ones go to the file of refused events. If that fails, their loss is logged.
+        """
         if refused:
             if not self.refused:
                 _log.warning(
@@ -223,7 +234,10 @@ def _losses(line: bytes) -> Losses:
 def _send(
     client: HttpSession, events: Sequence[bytes], wait_seconds: float | None
 ) -> list[tuple[bytes, LineageError]]:
-    """Send events; return those that were refused. Raises LineageError for any other fault."""
+    """Send events; return those that were refused, in order. Raises LineageError for any other fault.
+
+    If the server refuses them as a whole, each half is sent by itself.
+    """
     try:
         answers = client.record_events(events, wait_seconds=wait_seconds)
     except DOCUMENT_FAULTS as error:

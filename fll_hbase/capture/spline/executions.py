@@ -30,9 +30,10 @@ _CHANGES = ("delete", "merge", "update")
 def read_executions(raw: bytes, *, namespace: str) -> Iterator[bytes | InputError]:
     """Yield an OpenLineage event in JSON for each execution of a plan, or the error of an unreadable one.
 
-    The text has the members `executionPlan` and either `executionEvents` (a list) or `executionEvent`.
-    Jobs get `namespace`. An empty list gives nothing. Raises UnreadableDocument if the plan is unreadable,
-    or if `executionEvent` is missing and `executionEvents` is missing or not a list.
+    The text has the members `executionPlan` and either `executionEvents` (a list) or `executionEvent`. Jobs
+    get `namespace`. An empty list gives nothing. Raises UnreadableDocument if the plan is unreadable, or if
+    `executionEvent` is missing and `executionEvents` is missing or not a list. Raises TooLarge for JSON with
+    too many objects and arrays (`strict_json`).
     """
     validator = Validator()
     top = Part(validator, strict_json.parse(raw)).as_object()
@@ -77,7 +78,7 @@ def _check(validator: Validator) -> None:
 
 
 def _error(value: object) -> str:
-    """Return the error of an execution as a text, "" if it succeeded."""
+    """Return the error of an execution as a text: "" for null, else JSON unless it is one, never empty."""
     if value is None:
         return ""
     return (value if isinstance(value, str) else json.dumps(value)) or "failed"
@@ -96,7 +97,10 @@ def _inputs(column: ColumnLineage, names: Sequence[DatasetName]) -> tuple[FieldI
 
 
 def _write_event(plan: SplinePlan) -> WriteEvent:
-    """Return the write of a plan, without its application and execution. Raises UnreadableDocument."""
+    """Return the write of a plan, without its application and execution. Raises UnreadableDocument.
+
+    `fields` are None if the written attributes are unknown, or for a DELETE, MERGE or UPDATE.
+    """
     resolver = AttributeResolver(plan)
     is_change = any(word in plan.write.name.lower() for word in _CHANGES)
     types: dict[str, str] = {}
