@@ -50,7 +50,10 @@ class RddMemory:
             self._columns[number] = (column, rows)
 
     def link(self, rows: Sequence[Json]) -> None:
-        """Remember columns of RDDs under new ids, which Spark assigns where a plan reads an RDD twice."""
+        """Remember columns of RDDs under new ids, which Spark assigns where a plan reads an RDD twice.
+
+        `rows` are rows of `datasets`; only RDDs count. Ids that are already remembered stay as they are.
+        """
         read = [(row["rdd"], row["ids"]) for row in rows if row.get("kind") == "rdd" and "rdd" in row]
         for rdd, ids in read:
             if any(number in self._columns for number in ids):
@@ -76,7 +79,10 @@ class TableMemory:
         self._paths: LRUCache[tuple[str, str], list[str]] = LRUCache(TABLES_MAX)
 
     def located(self, row: Json) -> Json:
-        """Return a row with the last known paths of its table, or remember the row's own."""
+        """Return a row with its own paths, which are remembered for its table, else the last remembered ones.
+
+        Without `catalog` and `identifier`, or anything remembered, the row stays as it is.
+        """
         key = str(row.get("catalog")), str(row.get("identifier"))
         if "catalog" not in row or "identifier" not in row:
             return row
@@ -159,7 +165,7 @@ class LineageNames:
                 yield from remembered.indirect
 
     def rows(self, inputs: Iterable[IndirectInput], datasets: Iterable[int]) -> NamedRows:
-        """Return the influences on all rows of a plan that reads some datasets."""
+        """Return the influences on a plan's rows: `inputs`, and those of the RDDs and queries it reads."""
         numbers = set(datasets)
         remembered = [self._memory.rows(self._rows[number].get("ids", ())) for number in numbers]
         queries = [self._queries[number].rows for number in sorted(numbers & set(self._queries))]
@@ -171,7 +177,10 @@ class LineageNames:
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
-        """Return the lineage of a column of a query or RDD, or None for a field of a dataset."""
+        """Return the lineage of a column of a query or RDD, or None for a field of a dataset.
+
+        A column that is not remembered is UNKNOWN_COLUMN, or has no inputs if the program brought its RDD.
+        """
         query = self._queries.get(dataset)
         if query is not None:
             return query.column(field)

@@ -123,7 +123,11 @@ class Resolver:
         return [to_json(event, self._namespace) for event in _without_duplicates(events)]
 
     def _line_events(self, line: Line) -> Iterator[tuple[WriteEvent, bool]]:
-        """Yield the event of each write of a line, and whether the write creates its table."""
+        """Yield the event of each write of a line, and whether the write creates its table.
+
+        Nothing without a plan. Logs warnings and remembers columns and tables. Raises ValueError for a wrong
+        plan.
+        """
         if line.execution is None or not bytes(line.plan):
             return
         plan = self._resolved(bytes(line.plan))
@@ -177,7 +181,10 @@ class Resolver:
             _log.warning(f"capture: {text}", value)
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
-        """Resolve a plan, or return it from the cache of the last PLANS_MAX, keyed by its body."""
+        """Resolve a plan, or return it from the cache of the last PLANS_MAX, keyed by its body.
+
+        A body of more than PLAN_BYTES_MAX bytes is not cached. Raises ValueError if it is not a plan.
+        """
         digest = hashlib.blake2b(body, digest_size=16).digest()
         plan = self._plans.get(digest)
         if plan is None:
@@ -296,7 +303,7 @@ def _joined(create: WriteEvent, event: WriteEvent) -> WriteEvent:
 
 
 def _is_same(create: WriteEvent, event: WriteEvent) -> bool:
-    """Return whether an execution writes the table that a command creates."""
+    """Return whether an execution writes the table that a command creates, by name or its last part."""
     names = (create.output.namespace, create.output.name) == (event.output.namespace, event.output.name)
     table = create.output.symlink[1] if create.output.symlink else create.output.name
     return names or event.output.name.rpartition("/")[2] == table.rpartition(".")[2]
