@@ -105,10 +105,7 @@ def read_settings(
 
 
 def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the default directory of plans: `fll-capture` in XDG's state directory.
-
-    That is `~/.local/state` if XDG_STATE_HOME is unset or relative. Raises RuntimeError then without a home.
-    """
+    """Return the default directory of plans: `fll-capture` in XDG_STATE_HOME, else in ~/.local/state."""
     state = environment.get("XDG_STATE_HOME", "")
     # The XDG base directory specification ignores relative paths.
     base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()

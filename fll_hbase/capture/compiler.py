@@ -77,10 +77,7 @@ class Listener:
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
 
     def stop(self) -> None:
-        """Remove the listener from Spark and end the plan file. Can be called again.
-
-        Waiting lines that still do not fit are dropped, and then counted by `dropped`.
-        """
+        """Remove the listener, end the plan file and drop lines that do not fit. Can be called again."""
         self._listener.stop()
 
     def disconnect(self) -> None:

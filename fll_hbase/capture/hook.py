@@ -72,10 +72,7 @@ class _Loader(Loader):
 
 
 def _wrap_session(module: ModuleType) -> None:
-    """Make the constructor of `SparkSession` install capture, because every way to a session calls it.
-
-    Does nothing if it is wrapped already or the module has no such class.
-    """
+    """Make the constructor of sessions install capture, once, because every way to a session calls it."""
     session = getattr(module, "SparkSession", None)
     if session is None or hasattr(session.__init__, "__wrapped__"):
         return

@@ -22,10 +22,7 @@ PTH_LINE = (
 
 
 def command_line(command: Sequence[str]) -> list[str]:
-    """Return a command, which is not empty, as a list to run.
-
-    If it begins with a `.py` file or `-m`, the interpreter of this process is put before it.
-    """
+    """Return a command, not empty, after this interpreter if it begins with a `.py` file or `-m`."""
     if command[0].endswith(".py") or command[0] == "-m":
         return [sys.executable, *command]
     return list(command)

@@ -109,10 +109,7 @@ class PlanDelivery:
         return True
 
     def finish(self) -> None:
-        """Add events that still wait for lines, and one that counts executions missing from the file, if any.
-
-        `step` sends them. Nothing is read from the file any more.
-        """
+        """Add the waiting events and one that counts executions missing from the file; `step` sends them."""
         self._add(self._resolver.finish())
         losses = self.plan_file.losses()
         # Without the first line the application is unknown.
@@ -153,11 +150,7 @@ class PlanDelivery:
         self.plan_file.remove()
 
     def _read(self) -> bool:
-        """Read and resolve further lines, about READ_BYTES_MAX bytes; return whether there were any.
-
-        Their events wait for `step`, except those of acknowledged lines. The application's end finishes the
-        file.
-        """
+        """Read and resolve further lines, to the application's end at most; return whether there were any."""
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
             events = self._resolver.events(line)
@@ -178,10 +171,7 @@ class PlanDelivery:
         self._pending += (json.dumps(event).encode() for event in events)
 
     def _settle(self, batch: Sequence[bytes], refused: Sequence[tuple[bytes, LineageError]]) -> None:
-        """Count and forget the first pending events, which were answered.
-
-        Refused ones go to the file of refused events. If that fails, their loss is logged.
-        """
+        """Count and forget a batch that was answered; set its refused events aside, or log their loss."""
         if refused:
             if not self.refused:
                 _log.warning(
@@ -234,10 +224,7 @@ def _losses(line: bytes) -> Losses:
 def _send(
     client: HttpSession, events: Sequence[bytes], wait_seconds: float | None
 ) -> list[tuple[bytes, LineageError]]:
-    """Send events; return those that were refused, in order. Raises LineageError for any other fault.
-
-    If the server refuses them as a whole, each half is sent by itself.
-    """
+    """Send events, or halves if refused as a whole; return those refused. Raises LineageError otherwise."""
     try:
         answers = client.record_events(events, wait_seconds=wait_seconds)
     except DOCUMENT_FAULTS as error:

@@ -191,10 +191,7 @@ class PlanSpool:
         return sorted({self.path / name.removesuffix(HEAD) for name in self._names() if name.endswith(HEAD)})
 
     def _names(self) -> list[str]:
-        """Return the names in the directory that match _NAME, in no order. Raises PlanSpoolError.
-
-        These are the files of applications; the marker and other files are left out.
-        """
+        """Return the names of applications' files (_NAME) in no order, no others. Raises PlanSpoolError."""
         try:
             return [name for name in os.listdir(self.path) if _NAME.fullmatch(name)]
         except OSError as error:

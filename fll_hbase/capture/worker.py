@@ -246,11 +246,7 @@ class CaptureWorker:
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
-        """Call `send`; return FAILED after a LineageError, SENT if it returns True, else IDLE.
-
-        `send` gets the most seconds of a request, None unless capture is closing. In a pause it is not
-        called, and the result is FAILED.
-        """
+        """Call `send`, but not in a pause; FAILED then or after an error, else SENT or IDLE by its result."""
         if self._pauses.blocked_seconds(is_urgent=request.is_urgent) > 0:
             return Progress.FAILED
         reserved = 0.0 if self._is_stopped else STOP_SECONDS
@@ -292,10 +288,7 @@ class CaptureWorker:
         return False
 
     def _send_left(self, _: float | None) -> bool:
-        """Take one step with the files of ended applications; return whether there were any.
-
-        Looks for further files only after LEFT_POLL_SECONDS. Raises LineageError.
-        """
+        """Take a step with ended applications' files, sought each LEFT_POLL_SECONDS; False if none."""
         if next(self._left, None) is not None:
             return True
         if time.monotonic() < self._left_next:

@@ -151,10 +151,7 @@ def _output_facets(event: WriteEvent) -> Json:
 
 
 def _inputs(inputs: Iterable[FieldInput]) -> list[Json]:
-    """Return the inputs, one for each field of a dataset, in the order of their first use.
-
-    Each has the list of its transformations, in order.
-    """
+    """Return the inputs by dataset and field, in order of first use, each with all its transformations."""
     grouped: dict[tuple[DatasetName, str], tuple[Json, ...]] = {}
     for item in inputs:
         key = item.dataset, item.field

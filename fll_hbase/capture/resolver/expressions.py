@@ -254,11 +254,7 @@ class ExpressionResolver:
         return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
 
     def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Resolve IF: a condition and two values.
-
-        If both values are the same, as in a column that UPDATE keeps, or Spark added the IF as a check for
-        NULL, return only the last one.
-        """
+        """Resolve IF; only its last value if both are equal, as in UPDATE, or if Spark added it for NULL."""
         _, then, otherwise = expression.operands
         if then == otherwise or self._is_null_check(self.expressions[otherwise]):
             return operands[-1]

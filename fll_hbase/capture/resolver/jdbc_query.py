@@ -118,10 +118,7 @@ def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
 def _query_lineage(
     operations: Sequence[Operation], tables: Mapping[str, DatasetName], dialect: str, *, is_complete: bool
 ) -> QueryLineage:
-    """Return lineage by lower-case column.
-
-    Unlisted columns belong to the only table, unless there are several or the query is read completely.
-    """
+    """Return lineage by lower-case column; unlisted columns belong to the table if it is the only one."""
     columns = {
         item.outputs[0].name.lower(): _column(item, tables, dialect)
         for item in operations

@@ -162,10 +162,7 @@ class _PlanResolver:
         return Relation(dict(zip(self._ids(output), values, strict=False)), source.rows)
 
     def _other(self, node: Node, children: list[Relation]) -> Relation:
-        """Resolve a node without a rule: each new column depends on all columns of its children.
-
-        Without a list of its output, it has the columns of its children.
-        """
+        """Resolve a node without a rule: each new column depends on all columns of its children."""
         columns = _all_columns(children)
         rows = _all_rows(children)
         if "output" not in node.members:
@@ -288,11 +285,7 @@ def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
-    """Return the `count` new columns of a generator, in order: by position for STACK and INLINE.
-
-    Else the last column has the value, or the last two have the keys and values of a map. The columns before
-    depend on the value as a whole.
-    """
+    """Return the `count` new columns of a generator: by position for STACK, INLINE, else the value last."""
     expression = expressions.expressions[generator]
     if expression.kind == "Stack":
         stacked = expression.operands[1:]

@@ -50,10 +50,7 @@ class RddMemory:
             self._columns[number] = (column, rows)
 
     def link(self, rows: Sequence[Json]) -> None:
-        """Remember columns of RDDs under new ids, which Spark assigns where a plan reads an RDD twice.
-
-        `rows` are rows of `datasets`; only RDDs count. Ids that are already remembered stay as they are.
-        """
+        """Remember columns of RDDs under new ids, which Spark assigns where a plan reads an RDD twice."""
         read = [(row["rdd"], row["ids"]) for row in rows if row.get("kind") == "rdd" and "rdd" in row]
         for rdd, ids in read:
             if any(number in self._columns for number in ids):
@@ -79,10 +76,7 @@ class TableMemory:
         self._paths: LRUCache[tuple[str, str], list[str]] = LRUCache(TABLES_MAX)
 
     def located(self, row: Json) -> Json:
-        """Return a row with its own paths, which are remembered for its table, else the last remembered ones.
-
-        Without `catalog` and `identifier`, or anything remembered, the row stays as it is.
-        """
+        """Return a row with its own paths, which are remembered, else the last of its table, if any."""
         key = str(row.get("catalog")), str(row.get("identifier"))
         if "catalog" not in row or "identifier" not in row:
             return row
@@ -177,10 +171,7 @@ class LineageNames:
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
-        """Return the lineage of a column of a query or RDD, or None for a field of a dataset.
-
-        A column that is not remembered is UNKNOWN_COLUMN, or has no inputs if the program brought its RDD.
-        """
+        """Return the lineage of a query's or RDD's column, even if forgotten; None for a dataset's field."""
         query = self._queries.get(dataset)
         if query is not None:
             return query.column(field)

@@ -123,11 +123,7 @@ class Resolver:
         return [to_json(event, self._namespace) for event in _without_duplicates(events)]
 
     def _line_events(self, line: Line) -> Iterator[tuple[WriteEvent, bool]]:
-        """Yield the event of each write of a line, and whether the write creates its table.
-
-        Nothing without a plan. Logs warnings and remembers columns and tables. Raises ValueError for a wrong
-        plan.
-        """
+        """Yield the event of each write of a line, and whether the write creates its table."""
         if line.execution is None or not bytes(line.plan):
             return
         plan = self._resolved(bytes(line.plan))
@@ -181,10 +177,7 @@ class Resolver:
             _log.warning(f"capture: {text}", value)
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
-        """Resolve a plan, or return it from the cache of the last PLANS_MAX, keyed by its body.
-
-        A body of more than PLAN_BYTES_MAX bytes is not cached. Raises ValueError if it is not a plan.
-        """
+        """Resolve a plan, or return it from the cache of PLANS_MAX plans of at most PLAN_BYTES_MAX bytes."""
         digest = hashlib.blake2b(body, digest_size=16).digest()
         plan = self._plans.get(digest)
         if plan is None:

@@ -75,10 +75,7 @@ def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) ->
 
 
 def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
-    """Return a field: a part of a struct that the plan builds, or a longer path in the source field.
-
-    For a map that the plan builds, the field depends on all of it.
-    """
+    """Return a field: a built struct's part, a longer path in the source field, or a built map as a whole."""
     if is_built_map(value):
         return merge([value], least=Direct.TRANSFORMATION)
     if value.parts is not None and name in value.parts:
@@ -257,10 +254,7 @@ def _other_field(others: OtherFields, name: str) -> ColumnLineage:
 
 
 def _shared(rest: Iterable[OtherFields], shared: ColumnLineage, *, least: Direct) -> tuple[OtherFields, ...]:
-    """Return fields that are at least of a kind, and also depend on `shared`.
-
-    More than OTHERS_MAX different ones are united into one.
-    """
+    """Return fields at least of a kind that also depend on `shared`; more than OTHERS_MAX become one."""
     fields = list(dict.fromkeys(rest))
     if len(fields) > OTHERS_MAX:
         # Unite them before adding `shared` to each, since `shared` may be as large as their number.

@@ -97,10 +97,7 @@ def _inputs(column: ColumnLineage, names: Sequence[DatasetName]) -> tuple[FieldI
 
 
 def _write_event(plan: SplinePlan) -> WriteEvent:
-    """Return the write of a plan, without its application and execution. Raises UnreadableDocument.
-
-    `fields` are None if the written attributes are unknown, or for a DELETE, MERGE or UPDATE.
-    """
+    """Return the write of a plan, without its application and execution. Raises UnreadableDocument."""
     resolver = AttributeResolver(plan)
     is_change = any(word in plan.write.name.lower() for word in _CHANGES)
     types: dict[str, str] = {}

@@ -237,10 +237,7 @@ class AttributeResolver:
         return inputs
 
     def _combine(self, key: Key, children: Sequence[ColumnLineage | None]) -> ColumnLineage | None:
-        """Return the lineage of a node by its kind and the lineage of its children.
-
-        It is None if the node or a child is unknown, and for an attribute without children.
-        """
+        """Return the lineage of a node by its kind and its children; None if one of these is unknown."""
         node = self._nodes.get(key)
         operands = [child for child in children if child is not None]
         if node is None or len(operands) < len(children):
