@@ -89,7 +89,7 @@ def is_long(bytes_max: int) -> Column:
 def is_plain(lines: DataFrame, *, bytes_max: int) -> bool:
     """Return whether each line of a frame with SIZE has a different run, and none is long.
 
-    This reads all lines that are not blank, unless the first ones repeat a run.
+    This reads all lines that are not blank, unless one of the first FIRST_LINES repeats a run.
     """
     is_long_line = is_long(bytes_max)
     texts = lines.where(is_long_line | _has_text())

@@ -27,7 +27,10 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 
 
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
-    """Replace the output in the directory with the `count` rejected lines of outcomes."""
+    """Replace the output in the directory with the rejected lines of outcomes, of which there are `count`.
+
+    `lines` are all lines read, which are counted for their numbers. Raises LineageError as `replacing`.
+    """
     with directory.replacing() as url:
         # Only with rejects, because numbering counts the lines of every block and reads all input again.
         if count:
