@@ -39,7 +39,7 @@ CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
 
 
 def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:
-    """Read the rows of a partition, in the column order of the table. Raises CorruptRow with the key."""
+    """Read the rows of a partition, columns as in the table. Raises CorruptRow and StoreUnavailable."""
     match request.table:
         case TableName.RUNS:
             return _runs(store, request.bounds, partition)

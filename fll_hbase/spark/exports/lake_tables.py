@@ -46,7 +46,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class LakeTables(ABC):
-    """The tables of one export in `out`. Methods raise ConfigurationError."""
+    """The tables of one export in `out`. Methods raise ConfigurationError, and Spark's own errors."""
 
     spark: SparkSession
     out: str
@@ -73,7 +73,7 @@ class ParquetTables(LakeTables):
     """Directories `<out>/<table>/batch=<number>`."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Move the files of a batch to their place, atomically if the file system can."""
+        """Move a batch's files, atomically if the file system can. Raises LineageError for others there."""
         HadoopDirectory(self.spark, self.out).move(
             f"{batch.stage}/{table}", f"{table}/{BATCH}={batch.number}"
         )

@@ -91,6 +91,7 @@ def _compare(stored: StreamIdentity, wanted: StreamIdentity, path: str) -> None:
 
 
 def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
+    """Raise ConfigurationError for the first name that is neither Spark's, hidden, nor IDENTITY_FILE."""
     for name in directory.names():
         if name not in _SPARK_NAMES | {IDENTITY_FILE} and not name.startswith((".", "_")):
             raise ConfigurationError(

@@ -209,7 +209,7 @@ def parse_dead_letter(url: str, source: SourceOptions) -> DeadLetterTopic:
 
 
 def _parse_url(url: str) -> tuple[str, str]:
-    """Return servers and topics, which may be empty. Raises ConfigurationError."""
+    """Return servers and topics, "" if missing. Raises ConfigurationError for a user, or no servers."""
     servers, _, topics = url.removeprefix(KAFKA).partition("/")
     if "@" in url:
         # Do not repeat the password in the error, which is logged.
@@ -269,7 +269,8 @@ def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
 def parse_position(text: str, *, now_ms: int) -> str:
     """Parse a position in topics: `earliest`, `latest`, a time, or offsets by topic and partition as JSON.
 
-    Return the same words, milliseconds since 1970, or JSON with sorted members. Raises ValueError.
+    Return the same words, milliseconds since 1970, rounded up, or JSON with sorted members. Raises
+    ValueError.
     """
     if text in (EARLIEST, LATEST):
         return text
@@ -309,6 +310,7 @@ def _check_offset(offset: Any) -> int:
 
 
 def _starting_options(position: str) -> dict[str, str]:
+    """Return Spark's options for a parsed position; partitions without a later message begin at their end."""
     if position.isdecimal():
         # By default a partition without a later message is an error.
         return {"startingTimestamp": position, "startingOffsetsByTimestampStrategy": LATEST}

@@ -125,7 +125,7 @@ class KafkaSource:
         return False
 
     def check_first(self, batch: DataFrame) -> None:
-        """Raise LineageError for messages of a schema registry unless the options declare that format."""
+        """Raise LineageError for the first message of a schema registry, if the options declare no format."""
         if self.options.value_format is not ValueFormat.DETECT:
             return
         wire = batch.where(_has_wire_format())
