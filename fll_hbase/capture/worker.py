@@ -309,7 +309,7 @@ class CaptureWorker:
 
 
 def _call(method: Callable[[], T], default: T) -> T:
-    """Return the result of a method of the listener, or a default if the JVM has ended."""
+    """Return the result of a method of the listener, or a default if it raises, as when the JVM has ended."""
     try:
         return method()
     except Exception as error:  # noqa: BLE001 (py4j raises several, none of which concerns the job)

@@ -130,7 +130,7 @@ def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def _jdbc_namespace(url: str, home: str) -> tuple[str, str]:
-    """Return the namespace and database of a JDBC URL, with the default port; others have no database.
+    """Return the namespace, with the default port, and the database of a JDBC URL, "" if it has none.
 
     An embedded Derby database is in its directory; a relative directory is below `home`.
     """

@@ -65,7 +65,7 @@ DIRECT_KINDS = tuple(kind.name for kind in Direct)
 
 
 def to_json(event: WriteEvent, namespace: str) -> Json:
-    """Return a COMPLETE or FAIL event; the same write always has the same run id."""
+    """Return a COMPLETE event, or FAIL after an error; the same write always has the same run id."""
     application, execution = event.application, event.execution
     read = _fields_read(event)
     written = event.types | {name: "" for name in event.fields or () if name not in event.types}

@@ -99,7 +99,7 @@ class SplinePlan:
 
 
 def read_plan(part: Part) -> SplinePlan:
-    """Read a plan. Adds errors for parts without which nothing can be recorded, such as the output."""
+    """Read a plan; add errors to the validator for parts that every record needs, such as the output."""
     part.as_object()
     operations = part.member("operations", {}).as_object()
     write = operations.member("write").as_object()

@@ -52,7 +52,7 @@ def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition
 
 
 def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
-    """Yield each run of a partition once, if an edge of its content may be within the bounds."""
+    """Yield each run, in one partition only, if a dataset of its content matches `either_end`."""
     for hit in run_scan.scan_runs(store, partition, bounds):
         checksum = hit.run.checksum
         if bounds.either_end.matches_all or _is_first_hit(

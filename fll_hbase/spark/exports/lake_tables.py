@@ -111,7 +111,7 @@ class IcebergTables(LakeTables):
         self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self.out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Write the rows of the batch, or replace them. Raises ConfigurationError for another log's table."""
+        """Put the batch's rows once; create a missing table. Raises ConfigurationError for a foreign one."""
         name = f"{_quoted(self.out)}.{table}"
         rows = _published_rows(stage, table, batch)
         if not self.spark.catalog.tableExists(name):

@@ -140,7 +140,7 @@ class OutputDirectory:
         return _Manifest(tuple(status for status in statuses if status), manifest.replaces)
 
     def _remove_replaced(self, output: str, manifest: _Manifest) -> None:
-        """Delete the files that the manifests of replaced output list, then those manifests."""
+        """Delete the replaced files that have their listed size, empty directories, and their manifests."""
         folder = f"{REPLACED}{output}"
         for replaced in manifest.replaces:
             files = self._manifest(replaced).files

@@ -123,7 +123,7 @@ class _SparkAuditor:
         return {Repair(bytes(row)): reason for outcomes in refused for row, reason in outcomes}
 
     def _apply(self, repairs: DataFrame) -> steps.Repaired:
-        """Make the repairs of a frame, and remember their outcomes."""
+        """Make the repairs of a frame, remember their outcomes, and return their numbers. Runs a job."""
         # Persisted, because computing them again would repair again.
         repaired = repairs.select("repair").mapInArrow(partial(_repair, settings=self.settings), _OUTCOMES)
         outcomes = persist(repaired, self.persisted)

@@ -104,7 +104,7 @@ def export(
 
 
 def _write_tables(spark: SparkSession, spec: ExportSpec, out: str, form: Format) -> Iterator[tuple[str, int]]:
-    """Write the directories one by one; yield each with its number of rows."""
+    """Write runs, edges and catalogue, or only events, one by one; yield each with its number of rows."""
     runs = table_frame(spark, spec.settings, TableName.RUNS, window=spec.window, namespace=spec.namespace)
     catalogue = table_frame(spark, spec.settings, TableName.FIELDS, namespace=spec.namespace)
     if form is Format.OPENLINEAGE:

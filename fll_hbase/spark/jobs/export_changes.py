@@ -110,7 +110,7 @@ def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
 
 
 def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
-    """Return the batch to write, without counts."""
+    """Return the batch after `last`, without counts; it ends a grace period ago, or where `last` does."""
     time_ms = now_ms()
     return Batch(
         number=last.number + 1 if last else 1,

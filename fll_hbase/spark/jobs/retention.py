@@ -441,7 +441,7 @@ def _hash_stored_cells(
 
 
 def _stamped_hashes(prefix: bytes, page: Sequence[tuple[bytes, Row]]) -> list[tuple[int, int]]:
-    """Return the hash of each known cell of rows of one kind, or of each whole row, and when it was put."""
+    """Return the hash of each known cell of rows of one kind, or of each whole row, and its latest put."""
     hash_of = garbage_collection.hash_cell
     if prefix.startswith(ROW_KINDS):
         return [(hash_of((row, b"")), max(cell[1] for cell in cells.values())) for row, cells in page]

@@ -139,7 +139,7 @@ def _wait(
 def _report(
     query: StreamingQuery, finished: deque[BatchReport], report: Callable[[BatchReport], None]
 ) -> None:
-    """Report the batches that Spark has committed, with the measured lag, and keep the others."""
+    """Report the batches that Spark has committed, with their lag; all others once the query has ended."""
     while finished:
         progress = _progress(query, finished[0].number)
         if progress is None and query.isActive:

@@ -116,7 +116,7 @@ def _dataset_batches(
 
 
 def _tags(tags: TagStore, metadata: DatasetMetadata, has_tags: bool) -> Iterable[FieldTag]:
-    """Return the tags of the fields of a dataset; `has_tags` is whether any field of the store has one."""
+    """Return the tags of a dataset's fields; () if it was purged, or the store has none (`has_tags`)."""
     try:
         return list(tags.dataset_tags(metadata.dataset)) if has_tags else ()
     # The dataset was purged after the catalogue was read.

@@ -126,8 +126,8 @@ def _ingest_runs(
 def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches of OUTCOMES in which lines with equal faults beyond EQUAL_FAULTS are one row, at the end.
 
-    The row counts these lines in `count`, and has the place of the first one, without its value.
-    After FAULTS_MAX different faults, each line with a new fault has its own row.
+    The row counts these lines in `count`, and has the place of the first one, and its value only if `count`
+    is 1. After FAULTS_MAX different faults, each line with a new fault has its own row.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     rest: dict[tuple[str, ...], dict[str, Any]] = {}

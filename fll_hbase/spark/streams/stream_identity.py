@@ -55,7 +55,8 @@ def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -
 
     Before the first batch, another identity replaces the stored one. Afterwards, identities that differ raise
     ConfigurationError with both values. Return the identity with the time of the first start, without
-    credentials. Raises ConfigurationError for a directory with other files.
+    credentials. Raises ConfigurationError for a directory with other files or a damaged identity, or that
+    cannot be written.
     """
     public = {name: _CREDENTIALS.sub("//", value) for name, value in asdict(identity).items()}
     wanted = StreamIdentity(**public)

@@ -129,7 +129,7 @@ class KafkaOptions:
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader. Members of this class take precedence over `extra`."""
+        """Return the options of Spark's reader, except `ending`; members take precedence over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )

@@ -219,7 +219,7 @@ def _format_fault(value_format: ValueFormat) -> Column:
 
 
 def _is_read(options: KafkaOptions) -> Column:
-    """Return whether a message is before the end of the stream, if it has one."""
+    """Return the condition that a message is before the end; true without an end and for LATEST."""
     if options.ending.isdecimal():
         return f.unix_millis("timestamp") < int(options.ending)
     ends = [
