@@ -20,7 +20,7 @@ _MODULES = ("pyspark.sql.session", "pyspark.sql.connect.session")
 
 
 def activate() -> None:
-    """Capture sessions that are created from now on; do nothing if already active."""
+    """Capture sessions created from now on, even if PySpark is imported; do nothing if already active."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     for name in _MODULES:

@@ -74,7 +74,7 @@ def run_columns(committed: CommittedRun) -> Row:
 def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
     """Return whether this hit reports the run, since every reference at a matching dataset leads to it.
 
-    The first matching destination reports the run, or else the first matching source.
+    The first matching destination reports the run, or else the first matching source; none if it was purged.
     """
     # Only the content decides, so that tasks agree without a shuffle that removes duplicates.
     if field_map is None:
@@ -223,7 +223,7 @@ class EdgeCache:
         return () if computed is None else self._fill(key, computed)
 
     def _fill(self, key: Hashable, computed: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows as they are computed, and cache them after the last if they are few enough."""
+        """Yield the rows as computed; cache them after the last, unless over CACHED_CONTENT_EDGES_MAX."""
         rows: list[Row] = []
         for row in computed:
             if len(rows) <= CACHED_CONTENT_EDGES_MAX:

@@ -73,7 +73,7 @@ class ParquetTables(LakeTables):
     """Directories `<out>/<table>/batch=<number>`."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Move a batch's files, atomically if the file system can. Raises LineageError for others there."""
+        """Move a batch's files, in one step if possible. Raises LineageError if other files are there."""
         HadoopDirectory(self.spark, self.out).move(
             f"{batch.stage}/{table}", f"{table}/{BATCH}={batch.number}"
         )
@@ -111,7 +111,7 @@ class IcebergTables(LakeTables):
         self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self.out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Put the batch's rows once; create a missing table. Raises ConfigurationError for a foreign one."""
+        """Write or replace a batch's rows, in a new table, too. Raises ConfigurationError for another's."""
         name = f"{_quoted(self.out)}.{table}"
         rows = _published_rows(stage, table, batch)
         if not self.spark.catalog.tableExists(name):

@@ -211,7 +211,7 @@ def _mismatches(frame: DataFrame) -> DataFrame:
 def _explain(
     spark: SparkSession, settings: Settings, mismatches: DataFrame, count: int, temporary: ExitStack
 ) -> DataFrame:
-    """Scan again; return one finding for each mismatch that is confirmed, preferring repairable ones."""
+    """Scan again unless `count` is 0; return one finding, repairable if possible, for each that is real."""
     if not count:
         return spark.createDataFrame([], _HASHED_FINDING).drop("hash", "mismatch")
     read = partial(_recheck, suspected=cell_hashes.build_filter(mismatches, count=count))

@@ -148,7 +148,7 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:
-    """Append the rows of a committed batch and mark it, then remove what it no longer needs.
+    """Append the rows of a committed batch, mark it as published, and remove what it no longer needs.
 
     Tables without rows in the batch are skipped. Calls may be repeated.
     """

@@ -127,7 +127,7 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
 
 
 def _with_run(lines: DataFrame) -> DataFrame:
-    """Add KEY, which lines of one run share, and START_MS, which is null if unknown."""
+    """Add KEY, by run or by text for lines without one, and START_MS in milliseconds, null if unknown."""
     # With Spark's own expressions, so that lines move from the JVM to Python only to be recorded (decision
     # 0014).
     parsed = _with_members(lines)

@@ -165,6 +165,7 @@ def parse_source(
     """Parse `kafka://host:port[,host:port]/topic[,topic]` or the path of a folder. Raises ConfigurationError.
 
     None means the default. With a pattern, the URL has no topics. `kafka` are members of KafkaOptions.
+    Options of the other kind of source are refused, and unknown ones in `extra`.
     """
     given = {name: value for name, value in kafka.items() if value is not None}
     if not source.startswith(KAFKA):

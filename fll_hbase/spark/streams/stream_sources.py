@@ -147,7 +147,7 @@ class KafkaSource:
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
 
     def refused_lines(self, batch: DataFrame) -> DataFrame:
-        """Return messages in another format or above the size limit as OUTCOMES; large ones are cut."""
+        """Return messages in another format or above the size limit as rejected OUTCOMES, large ones cut."""
         is_large = f.octet_length(MESSAGE) > self.bytes_max
         shown = f.when(is_large, f.substring(MESSAGE, 1, FIRST_BYTES))
         refused = batch.where(self._fault().isNotNull())
