@@ -137,7 +137,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a URL; None if it has white space or control characters inside, or an invalid port or host."""
+    """Split a URL, or return None for inner white space or control characters, or an invalid port or host."""
     if _BLANKS.search(url.strip()):
         return None
     try:

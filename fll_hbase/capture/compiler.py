@@ -69,7 +69,7 @@ class Listener:
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:
-        """Return the line of a QueryExecution as the listener would write it; for benchmarks."""
+        """Return the line that the listener would write for a QueryExecution. Only benchmarks call this."""
         return str(self._listener.dump(query_execution))
 
     def wait_until_empty(self, seconds: float) -> bool:
@@ -150,7 +150,7 @@ def _listener_class(gateway: Any, context: Any) -> Any:
 
 
 def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
-    """Return the jar for this source, build of Spark and Java; None if these or its place are unknown."""
+    """Return the jar for this source, build of Spark and Java, or None if these or its place are unknown."""
     try:
         location = str(context.getClass().getProtectionDomain().getCodeSource().getLocation())
         java = str(gateway.jvm.System.getProperty("java.version"))

@@ -32,7 +32,7 @@ class IdPartition:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePartition:
-    """Runs by a range of references; with `single_direction`, the other direction is not read."""
+    """Runs by a range of references. With `single_direction`, the other direction is not read."""
 
     direction: Direction
     key_range: Range

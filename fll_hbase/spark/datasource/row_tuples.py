@@ -74,7 +74,7 @@ def run_columns(committed: CommittedRun) -> Row:
 def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
     """Return whether this hit reports the run, since every reference at a matching dataset leads to it.
 
-    The first matching destination reports the run, or else the first matching source; none if it was purged.
+    The first matching destination reports the run, or else the first matching source.
     """
     # Only the content decides, so that tasks agree without a shuffle that removes duplicates.
     if field_map is None:
@@ -139,7 +139,7 @@ def edge_columns(edge: FieldEdge) -> Row:
 
 
 def _end_columns(dataset: Dataset | None, field: str | None) -> Row:
-    """Return namespace, name and field of one end of an edge; without a dataset, the first two are None."""
+    """Return namespace, name and field of one end of an edge, the first two None without a dataset."""
     if dataset is None:
         return None, None, field
     return dataset.namespace, dataset.name, field

@@ -133,7 +133,7 @@ def _written_runs(spark: SparkSession, runs: DataFrame, path: str, form: Format)
 
 
 def _edges(runs: DataFrame, spec: ExportSpec, form: Format) -> DataFrame:
-    """Return a lazy frame of the edges of runs, sorted by start; with `distinct` each once, by columns."""
+    """Return a lazy frame of the edges of runs, sorted by start, or with `distinct` of each edge once."""
     if not spec.distinct:
         return sort_by_start(run_edges(runs, spec.settings, namespace=spec.namespace), form)
     edges = distinct_edges(runs, spec.settings, namespace=spec.namespace)

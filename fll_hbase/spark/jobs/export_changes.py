@@ -90,7 +90,7 @@ def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
 
 
 def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the directories of log and tables are equal or nested; not for Iceberg."""
+    """Raise ConfigurationError if directories are nested or equal. Iceberg has no directory of tables."""
     if spec.form is not LakeFormat.ICEBERG and (
         is_subdirectory(spark, spec.log, spec.out) or is_subdirectory(spark, spec.out, spec.log)
     ):
@@ -110,7 +110,7 @@ def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
 
 
 def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
-    """Return the batch after `last`, without counts; it ends a grace period ago, or where `last` does."""
+    """Return the batch after `last`, up to a grace period ago or the end of `last`, without counts."""
     time_ms = now_ms()
     return Batch(
         number=last.number + 1 if last else 1,

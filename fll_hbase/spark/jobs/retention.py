@@ -213,7 +213,7 @@ def _collect_garbage(
 def _count_waiting(
     spark: SparkSession, settings: Settings, garbage: DataFrame, datasets_due: int
 ) -> dict[str, int]:
-    """Return the numbers, by kind, of what only the grace period keeps, besides `datasets_due` datasets."""
+    """Return the numbers, by kind, of cells, rows and datasets that only the grace period keeps."""
     flags = f.col("flags")
     waiting = garbage.where(flags.bitwiseAND(WAITS) != 0)
     rows = waiting.groupBy(flags.bitwiseAND(sum(WAITING))).count().collect()

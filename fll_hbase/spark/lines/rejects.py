@@ -27,9 +27,9 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 
 
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
-    """Replace the output in the directory with the rejected lines of outcomes, of which there are `count`.
+    """Replace the output in the directory with the `count` rejected lines of outcomes.
 
-    `lines` are all lines read, which are counted for their numbers. Raises LineageError as `replacing`.
+    All `lines` are counted for the line numbers. Raises LineageError as `OutputDirectory.replacing`.
     """
     with directory.replacing() as url:
         # Only with rejects, because numbering counts the lines of every block and reads all input again.

@@ -36,7 +36,7 @@ def read_csv_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def read_parquet_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Read Parquet files, whose columns are those of the rows, as lines of JSON."""
+    """Read the rows of Parquet files, one column for each column of the rows, as lines of JSON."""
     rows = spark.read.options(**OPTIONS).parquet(*paths)
     row_index = f.col("_metadata.row_index").alias(POSITION)
     values = [f.col(f"`{name}`") for name in rows.columns]
