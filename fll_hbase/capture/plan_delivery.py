@@ -94,7 +94,7 @@ class PlanDelivery:
         """True once the whole plan file is recorded and removed."""
 
     def step(self, client: HttpSession, *, wait_seconds: float | None = None) -> bool:
-        """Send the pending events, else those of the next lines; return whether there were lines or events.
+        """Send the pending events, else events in the next lines; return whether there were lines or events.
 
         `wait_seconds` bounds each request. Raises LineageError if events cannot be sent now; the next call
         sends those that the server has not answered.
@@ -130,7 +130,7 @@ class PlanDelivery:
         return self._read_until > self.plan_file.head.bytes_max // 2
 
     def restart(self, empty: Callable[[int], bool]) -> None:
-        """Let the listener empty the plan file, all of which is recorded, through `empty(bytes)`.
+        """Let the listener empty the plan file, which is recorded as a whole, through `empty(bytes)`.
 
         If `empty` returns False, the file stays as it is. Raises PlanSpoolError.
         """

@@ -116,7 +116,7 @@ class PlanFile:
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Remove the files but that of refused events; unlock them, even after PlanSpoolError."""
+        """Remove the files except refused events, and unlock them, even after PlanSpoolError."""
         try:
             # Remove the head last: without it the other files would never be found again.
             for ending in (PLANS, ACKNOWLEDGED, HEAD):
@@ -198,7 +198,7 @@ class PlanSpool:
             raise PlanSpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
 
     def _used_bytes(self) -> int:
-        """Return the bytes of all files; those of a running application are at least its `bytes_max`."""
+        """Return the bytes of all files. A running application counts with its `bytes_max` or more."""
         used: dict[str, int] = {}
         for name in self._names():
             stem, ending = os.path.splitext(name)
@@ -219,7 +219,7 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
 
 
 def _create(stem: Path, head: PlanHead) -> PlanFile:
-    """Create and lock the files of an application, or none of them. Raises PlanSpoolError and OSError."""
+    """Create and lock the files of an application, all or nothing. Raises PlanSpoolError and OSError."""
     unlocked = stem.with_name(stem.name + HEAD)
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     # A file that stayed would count with all bytes that it may use until this process ends.
@@ -240,7 +240,7 @@ def _create(stem: Path, head: PlanHead) -> PlanFile:
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
-    """Lock and return a stem's files; None if locked, gone, unreadable or of another destination."""
+    """Lock and return a stem's files, or None if locked, gone, unreadable or for another destination."""
     try:
         descriptor = os.open(stem.with_name(stem.name + HEAD), os.O_RDWR)
     except OSError:

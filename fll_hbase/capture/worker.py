@@ -262,7 +262,7 @@ class CaptureWorker:
         return Progress.SENT
 
     def _complete(self, request: _Request, *, is_drained: bool) -> bool:
-        """Take the next step with the plan file, of which all that was read has been sent.
+        """Take the next step with the plan file. Everything read from it has been sent.
 
         Once the listener has stopped, finish the file, and at the next call remove it. Before, empty it if
         lines wait for room or it is half full. Answer callers if Spark's events are drained and no line

@@ -98,7 +98,7 @@ def is_aged(store: LineageStore, end_ms: int) -> bool:
 
 
 def _is_of_sample(run: ProgramRun) -> bool:
-    """Return whether the id of a run is that of a run of the sample's bank with the same start."""
+    """Return whether a run has the id of a run of the sample's bank with the same start."""
     # Ids of the sample follow from program and start: an equal name alone does not make a run one of it.
     window = Window(run.start_ms, run.start_ms + 1)
     candidates = (document for program in bank.PROGRAMS for _, document in program.documents(window))

@@ -41,8 +41,8 @@ class DatasetName(NamedTuple):
 def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
     """Return the datasets of a row: one for each path, topic or table of its query, else its table or [].
 
-    A location replaces the paths. Paths and tables of a query are sorted, each once. A path of a stream
-    stands for its directory.
+    A location replaces the paths. Paths and tables of a query are sorted, each once. For a stream, each path
+    is replaced by its directory.
     """
     kind = row.get("kind")
     if kind == "jdbc":

@@ -78,7 +78,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return [value] if isinstance(value, int) else expand(value)
 
     def types(self) -> list[str]:
-        """Return the types of the columns, by position, with n repetitions for -n; empty if absent."""
+        """Return the types of the columns, by position, with n repetitions for -n, or [] if absent."""
         value = self.members.get("types")
         types: list[str] = []
         for item in value if isinstance(value, list) else ():

@@ -101,7 +101,7 @@ def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> Column
 
 
 def assigning_nodes(plan: Plan) -> Iterator[int]:
-    """Yield the projections and unions at the top of the query of each ReplaceData: they assign."""
+    """Yield the projections and unions, which assign, at the top of the query of each ReplaceData."""
     for command in plan.nodes:
         query = command.plan("query") if command.kind == "ReplaceData" else None
         pending = [] if query is None else [query]

@@ -159,7 +159,7 @@ class LineageNames:
                 yield from remembered.indirect
 
     def rows(self, inputs: Iterable[IndirectInput], datasets: Iterable[int]) -> NamedRows:
-        """Return the influences on a plan's rows: `inputs`, and those of the RDDs and queries it reads."""
+        """Return the influences on a plan's rows: `inputs`, and what RDDs and queries in `datasets` have."""
         numbers = set(datasets)
         remembered = [self._memory.rows(self._rows[number].get("ids", ())) for number in numbers]
         queries = [self._queries[number].rows for number in sorted(numbers & set(self._queries))]
@@ -171,7 +171,7 @@ class LineageNames:
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
-        """Return the lineage of a query's or RDD's column, even if forgotten; None for a dataset's field."""
+        """Return the lineage of a query's or RDD's column, even if forgotten, and None for other fields."""
         query = self._queries.get(dataset)
         if query is not None:
             return query.column(field)

@@ -267,7 +267,7 @@ def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
 
 
 def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[WriteEvent]:
-    """Return the events, those of commands last, without those that repeat the executions they started.
+    """Return the events, commands last, except events of a command that repeat the executions it started.
 
     CREATE TABLE AS SELECT starts an execution that writes the files. The execution has the location of the
     table, the command its name. The flag of an event is set if its command starts others.

@@ -139,7 +139,8 @@ def map_values(value: ColumnLineage) -> ColumnLineage:
 def map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> ColumnLineage:
     """Return the value of a map at `key`, which has the number `constant` if it is a constant.
 
-    It has the values of all keys that may be equal, and depends on these keys unless they are constants.
+    The result has the values of all keys that may be equal, and depends on these keys unless they are
+    constants.
     """
     parts = _map_parts(value)
     if not parts:

@@ -28,7 +28,7 @@ _CHANGES = ("delete", "merge", "update")
 
 
 def read_executions(raw: bytes, *, namespace: str) -> Iterator[bytes | InputError]:
-    """Yield an OpenLineage event in JSON for each execution of a plan, or the error of an unreadable one.
+    """Yield an OpenLineage event in JSON for each execution of a plan, or its error if it is unreadable.
 
     The text has the members `executionPlan` and either `executionEvents` (a list) or `executionEvent`. Jobs
     get `namespace`. An empty list gives nothing. Raises UnreadableDocument if the plan is unreadable, or if

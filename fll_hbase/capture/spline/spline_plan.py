@@ -62,7 +62,7 @@ _SUBQUERIES = frozenset(["Exists", "InSubquery", "ListQuery", "ScalarSubquery"])
 class Operation:
     """One operation. `output` are ids of attributes, or None if they are unknown.
 
-    An operation with `has_query` reads the result of a query, whose columns are not those of its tables.
+    An operation with `has_query` reads the result of a query, which has other columns than its tables.
     """
 
     id: str
@@ -237,7 +237,7 @@ class AttributeResolver:
         return inputs
 
     def _combine(self, key: Key, children: Sequence[ColumnLineage | None]) -> ColumnLineage | None:
-        """Return the lineage of a node by its kind and its children; None if one of these is unknown."""
+        """Return the lineage of a node by its kind and its children, or None if it or a child is unknown."""
         node = self._nodes.get(key)
         operands = [child for child in children if child is not None]
         if node is None or len(operands) < len(children):

@@ -116,7 +116,7 @@ class _SparkAuditor:
         return steps.Repaired(contents.done + runs.done, contents.refused + runs.refused)
 
     def reasons(self, findings: Iterable[Finding]) -> Mapping[Repair, str]:
-        """Return the reason of each repair of these findings that was impossible, {} without any."""
+        """Return, by repair, why repairs in the findings were impossible, without the possible ones."""
         rows = [bytearray(finding.repair.row) for finding in findings if finding.repair.row]
         is_refused = f.col("reason").isNotNull() & f.col("repair").isin(rows)
         refused = [frame.where(is_refused).collect() for frame in self.outcomes] if rows else []
