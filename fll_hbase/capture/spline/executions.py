@@ -78,7 +78,7 @@ def _check(validator: Validator) -> None:
 
 
 def _error(value: object) -> str:
-    """Return the error of an execution as a text: "" for null, else JSON unless it is one, never empty."""
+    """Return the error of an execution as a text: "" for null, JSON unless it is a text, `failed` for ""."""
     if value is None:
         return ""
     return (value if isinstance(value, str) else json.dumps(value)) or "failed"

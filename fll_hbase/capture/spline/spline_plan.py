@@ -186,7 +186,7 @@ class AttributeResolver:
     """Resolves the attributes and expressions of a plan, each once.
 
     Datasets have their numbers in `names`. The lineage of an attribute is None if it is unknown. Methods
-    raise UnreadableDocument if all of the plan have more than INPUTS_MAX inputs.
+    raise UnreadableDocument for a plan with more than INPUTS_MAX inputs.
     """
 
     def __init__(self, plan: SplinePlan) -> None:
