@@ -145,7 +145,7 @@ class PlanDelivery:
             self.plan_file.acknowledge(recorded)
 
     def complete(self) -> None:
-        """Remove and unlock the plan file, all recorded, even if this fails. Raises PlanSpoolError."""
+        """Remove the plan file, which must be recorded. Set `is_complete`, even on PlanSpoolError."""
         self.is_complete = True
         self.plan_file.remove()
 
