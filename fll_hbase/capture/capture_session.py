@@ -89,7 +89,7 @@ def install(
 
 
 def install_once(spark: SparkSession) -> None:
-    """Capture the application of a session according to its settings, unless that was tried before."""
+    """Capture a session's application by its settings, unless that was tried before, even in vain."""
     context = getattr(spark, "_sc", spark)
     if context not in _tried:
         _tried.add(context)

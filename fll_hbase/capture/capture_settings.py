@@ -65,7 +65,8 @@ def read_settings(
     """Return the settings, or None if the URL is unset or empty, which turns capture off.
 
     `arguments` are keyed by the names of `config.Settings`. `spark_value` returns the value of a setting of
-    the application. If there is a URL, raises ConfigurationError with every error.
+    the application. The first value that is not None counts: argument, setting, `environment`, default. The
+    token is always `FLL_TOKEN`. If there is a URL, raises ConfigurationError with every error.
     """
     values: dict[str, str | int] = {}
     faults: list[str] = []
@@ -104,7 +105,7 @@ def read_settings(
 
 
 def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the default directory of plans: `fll-capture` in XDG's state directory."""
+    """Return the default directory of plans: `fll-capture` in XDG_STATE_HOME, else in ~/.local/state."""
     state = environment.get("XDG_STATE_HOME", "")
     # The XDG base directory specification ignores relative paths.
     base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
@@ -136,7 +137,7 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a URL; return None if it contains spaces, has an invalid port or cannot be split."""
+    """Split a URL, or return None for inner white space or control characters, or an invalid port or host."""
     if _BLANKS.search(url.strip()):
         return None
     try:

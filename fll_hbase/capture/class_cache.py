@@ -24,8 +24,9 @@ _log = logging.getLogger("fll_hbase.capture")
 
 
 def jar_path(parts: Iterable[str]) -> Path | None:
-    """Return the path of the jar for what its classes depend on, None without home or if XDG_CACHE_HOME is
-    relative.
+    """Return the path of the jar for these parts: all that its classes depend on, in this order.
+
+    None without home, or if XDG_CACHE_HOME is relative.
     """
     digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     try:
@@ -82,6 +83,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _remove_oldest(directory: Path) -> None:
+    """Remove all jars of a directory but the JARS_MAX changed last. Raises OSError."""
     jars = sorted(directory.glob("listener-*.jar"), key=lambda path: path.stat().st_mtime_ns)
     for jar in jars[:-JARS_MAX]:
         with suppress(FileNotFoundError):

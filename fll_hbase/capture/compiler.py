@@ -62,26 +62,26 @@ class Listener:
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has exactly `recorded` bytes, then write waiting lines.
+        """Empty the plan file if it has exactly `recorded` bytes; return whether it was emptied.
 
-        Returns whether it was emptied.
+        Then it gets the first line again, and the waiting lines that fit.
         """
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:
-        """Return the line of a query, as the benchmark measures it."""
+        """Return the line that the listener would write for a QueryExecution. Only benchmarks call this."""
         return str(self._listener.dump(query_execution))
 
     def wait_until_empty(self, seconds: float) -> bool:
-        """Wait until the listener has processed every event so far; False after `seconds`."""
+        """Wait until Spark's listeners have processed every event so far; False after `seconds`."""
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
 
     def stop(self) -> None:
-        """Remove the listener from Spark, end the plan file and drop waiting lines. Can be called again."""
+        """Remove the listener, end the plan file and drop lines that do not fit. Can be called again."""
         self._listener.stop()
 
     def disconnect(self) -> None:
-        """Close the connection of this thread to the JVM.
+        """Close the connection of this thread to the JVM, if it has one.
 
         py4j would close it when the thread ends, and write a line at INFO into the log of the job.
         """
@@ -138,7 +138,7 @@ def source() -> str:
 
 
 def _listener_class(gateway: Any, context: Any) -> Any:
-    """Return the class of the listener, loaded once, because py4j caches methods by the name of a class."""
+    """Return the class of the listener, loaded once per gateway: from its cached jar, else compiled."""
     # A missing attribute of a gateway reads as a Java package, so look into its dictionary.
     if _CACHE not in gateway.__dict__:
         loader = context.getClass().getClassLoader()
@@ -150,7 +150,7 @@ def _listener_class(gateway: Any, context: Any) -> Any:
 
 
 def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
-    """Return the jar for this source, build of Spark and Java, or None if these are unknown."""
+    """Return the jar for this source, build of Spark and Java, or None if these or its place are unknown."""
     try:
         location = str(context.getClass().getProtectionDomain().getCodeSource().getLocation())
         java = str(gateway.jvm.System.getProperty("java.version"))
@@ -178,7 +178,7 @@ def _load(gateway: Any, loader: Any, jar: Path) -> Any | None:
 
 
 def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
-    """Compile Java source in the JVM and return the loaded class; keep it in the jar if there is one."""
+    """Compile Java source in the JVM and return the loaded class; write it to `jar` unless that is None."""
     compiler = _create(gateway, loader.loadClass(_COMPILER), ())
     compiler.setParentClassLoader(loader)
     compiler.cook(code)
@@ -190,7 +190,7 @@ def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
 
 
 def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
-    """Call the constructor with this number of parameters. Raises TypeError if there is none."""
+    """Return a new object by the constructor with as many parameters; TypeError if there is none."""
     for constructor in java_class.getConstructors():
         if constructor.getParameterCount() == len(arguments):
             return constructor.newInstance(_array(gateway, "java.lang.Object", arguments))

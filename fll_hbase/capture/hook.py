@@ -20,7 +20,7 @@ _MODULES = ("pyspark.sql.session", "pyspark.sql.connect.session")
 
 
 def activate() -> None:
-    """Capture sessions that are created from now on; do nothing if already active."""
+    """Capture sessions created from now on, even if PySpark is imported; do nothing if already active."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     for name in _MODULES:
@@ -72,7 +72,7 @@ class _Loader(Loader):
 
 
 def _wrap_session(module: ModuleType) -> None:
-    """Make the constructor of sessions install capture, because every way to a session calls it."""
+    """Make the constructor of sessions install capture, once, because every way to a session calls it."""
     session = getattr(module, "SparkSession", None)
     if session is None or hasattr(session.__init__, "__wrapped__"):
         return

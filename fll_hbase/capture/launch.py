@@ -22,7 +22,7 @@ PTH_LINE = (
 
 
 def command_line(command: Sequence[str]) -> list[str]:
-    """Return a command, run by the interpreter of this process if it begins with a `.py` file or `-m`."""
+    """Return a command, not empty, after this interpreter if it begins with a `.py` file or `-m`."""
     if command[0].endswith(".py") or command[0] == "-m":
         return [sys.executable, *command]
     return list(command)

@@ -45,9 +45,10 @@ class PlanLines:
         self._offset = 0
 
     def read(self, bytes_max: int) -> list[tuple[int, bytes]]:
-        """Return lines that were not read before, each with the offset of its end.
+        """Return lines that were not read before, each with the offset of its end, [] if there are none.
 
-        Reads parts of `bytes_max` bytes until one contains the end of a line. Raises PlanSpoolError.
+        Reads parts of `bytes_max` bytes until they have the end of a line. A last line without an end is read
+        again by the next call. Raises PlanSpoolError.
         """
         content = b""
         try:
@@ -93,7 +94,7 @@ class PlanDelivery:
         """True once the whole plan file is recorded and removed."""
 
     def step(self, client: HttpSession, *, wait_seconds: float | None = None) -> bool:
-        """Send the pending events, else those of the next lines; return whether there were lines or events.
+        """Send the pending events, else events in the next lines; return whether there were lines or events.
 
         `wait_seconds` bounds each request. Raises LineageError if events cannot be sent now; the next call
         sends those that the server has not answered.
@@ -108,7 +109,7 @@ class PlanDelivery:
         return True
 
     def finish(self) -> None:
-        """Add events that still wait for lines, and an event that counts executions missing from the file."""
+        """Add the waiting events and one that counts executions missing from the file; `step` sends them."""
         self._add(self._resolver.finish())
         losses = self.plan_file.losses()
         # Without the first line the application is unknown.
@@ -117,7 +118,7 @@ class PlanDelivery:
         self.is_finished = True
 
     def report_losses(self, losses: Losses) -> None:
-        """Store and log the number of lost executions, unless it is known. Raises PlanSpoolError."""
+        """Store and log numbers of lost executions if one is higher than stored. Raises PlanSpoolError."""
         reported = self.plan_file.losses()
         if losses.unwritten > reported.unwritten or losses.unseen > reported.unseen:
             _log.warning("not recorded are %s", _describe(losses))
@@ -129,7 +130,7 @@ class PlanDelivery:
         return self._read_until > self.plan_file.head.bytes_max // 2
 
     def restart(self, empty: Callable[[int], bool]) -> None:
-        """Let the listener empty the plan file, all of which is recorded, through `empty(bytes)`.
+        """Let the listener empty the plan file, which is recorded as a whole, through `empty(bytes)`.
 
         If `empty` returns False, the file stays as it is. Raises PlanSpoolError.
         """
@@ -144,12 +145,12 @@ class PlanDelivery:
             self.plan_file.acknowledge(recorded)
 
     def complete(self) -> None:
-        """Remove the plan file, whose lines are all recorded. Raises PlanSpoolError."""
+        """Remove the plan file, which must be recorded. Set `is_complete`, even on PlanSpoolError."""
         self.is_complete = True
         self.plan_file.remove()
 
     def _read(self) -> bool:
-        """Read and resolve further lines, including the application's end; return whether there were any."""
+        """Read and resolve further lines, to the application's end at most; return whether there were any."""
         lines = self._lines.read(READ_BYTES_MAX)
         for end, line in lines:
             events = self._resolver.events(line)
@@ -223,7 +224,7 @@ def _losses(line: bytes) -> Losses:
 def _send(
     client: HttpSession, events: Sequence[bytes], wait_seconds: float | None
 ) -> list[tuple[bytes, LineageError]]:
-    """Send events; return those that were refused. Raises LineageError for any other fault."""
+    """Send events, or halves if refused as a whole; return those refused. Raises LineageError otherwise."""
     try:
         answers = client.record_events(events, wait_seconds=wait_seconds)
     except DOCUMENT_FAULTS as error:

@@ -66,7 +66,7 @@ class Losses:
 
 
 class PlanFile:
-    """The files of one application, locked by this process until `close`."""
+    """The files of one application, locked by this process until `close` or `remove`; call one of both."""
 
     def __init__(self, stem: Path, head: PlanHead, descriptor: int) -> None:
         self.path = stem.with_name(stem.name + PLANS)
@@ -85,7 +85,7 @@ class PlanFile:
         return time.time() - self.path.stat().st_mtime
 
     def acknowledged(self) -> int:
-        """Return how many bytes from the beginning of the plan file are recorded."""
+        """Return how many bytes from the beginning of the plan file are recorded; 0 if none is stored."""
         return self._number(0)
 
     def acknowledge(self, offset: int) -> None:
@@ -116,7 +116,7 @@ class PlanFile:
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Remove the files and unlock them; the file of refused events stays. Raises PlanSpoolError."""
+        """Remove the files except refused events, and unlock them, even after PlanSpoolError."""
         try:
             # Remove the head last: without it the other files would never be found again.
             for ending in (PLANS, ACKNOWLEDGED, HEAD):
@@ -129,13 +129,13 @@ class PlanFile:
             self.close()
 
     def _number(self, position: int) -> int:
-        """Return the number at a position in the file of acknowledged bytes and losses, or 0 if missing."""
+        """Return the number at a position in the `.ack` file, or 0 if it is missing or not digits."""
         text = os.pread(self._acknowledged, _NUMBER_BYTES, position * _NUMBER_BYTES).strip()
         # A file of an earlier release has fewer numbers.
         return int(text) if text.isdigit() else 0
 
     def _overwrite(self, number: int, position: int) -> None:
-        """Write a number of the file of acknowledged bytes and losses, by position. Raises PlanSpoolError."""
+        """Write a number of the `.ack` file, by position. Raises PlanSpoolError."""
         try:
             # The number of bytes stays the same, so that a full disk has room for them.
             os.pwrite(self._acknowledged, b"%020d\n" % number, position * _NUMBER_BYTES)
@@ -157,7 +157,8 @@ class PlanSpool:
     def create(self, destination: str, namespace: str, *, literals: bool, bytes_max: int) -> PlanFile:
         """Create the files of one application, locked. After PlanSpoolError no file stays.
 
-        The application gets half of the part of `bytes_max` that all applications in the spool leave unused.
+        The file may have half of the part of `bytes_max` that all applications in the spool leave unused, or
+        0 bytes if they use all.
         """
         stem = self.path / f"{time.time_ns():023}-{os.getpid()}-{os.urandom(4).hex()}"
         try:
@@ -167,9 +168,9 @@ class PlanSpool:
             raise PlanSpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
 
     def left(self, destination: str | None) -> Iterator[PlanFile]:
-        """Yield the files that no process sends, locked, oldest first; a `destination` of None means all.
+        """Yield the files for `destination` (None: for any) that no process sends, locked, oldest first.
 
-        The caller closes or removes each. Raises PlanSpoolError.
+        Files without a readable head are left out. The caller closes or removes each. Raises PlanSpoolError.
         """
         for stem in self._stems():
             plan_file = _lock_left(stem, destination)
@@ -177,7 +178,7 @@ class PlanSpool:
                 yield plan_file
 
     def destinations(self) -> list[str]:
-        """Return the sorted URLs of the plan files, also of running applications. Raises PlanSpoolError."""
+        """Return the sorted destinations of all plan files, each once. Raises PlanSpoolError."""
         heads = (_read_head(stem.with_name(stem.name + HEAD)) for stem in self._stems())
         return sorted({head.destination for head in heads if head})
 
@@ -190,14 +191,14 @@ class PlanSpool:
         return sorted({self.path / name.removesuffix(HEAD) for name in self._names() if name.endswith(HEAD)})
 
     def _names(self) -> list[str]:
-        """Return the names of the files of the spool. Raises PlanSpoolError."""
+        """Return the names of applications' files (_NAME) in no order, no others. Raises PlanSpoolError."""
         try:
             return [name for name in os.listdir(self.path) if _NAME.fullmatch(name)]
         except OSError as error:
             raise PlanSpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
 
     def _used_bytes(self) -> int:
-        """Return the bytes in use; a running application counts with all bytes that it may use."""
+        """Return the bytes of all files. A running application counts with its `bytes_max` or more."""
         used: dict[str, int] = {}
         for name in self._names():
             stem, ending = os.path.splitext(name)
@@ -218,7 +219,7 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
 
 
 def _create(stem: Path, head: PlanHead) -> PlanFile:
-    """Create and lock the files of an application, or none of them. Raises PlanSpoolError and OSError."""
+    """Create and lock the files of an application, all or nothing. Raises PlanSpoolError and OSError."""
     unlocked = stem.with_name(stem.name + HEAD)
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     # A file that stayed would count with all bytes that it may use until this process ends.
@@ -239,7 +240,7 @@ def _create(stem: Path, head: PlanHead) -> PlanFile:
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
-    """Lock and return an ended application's files, or None if in use, gone or for another server."""
+    """Lock and return a stem's files, or None if locked, gone, unreadable or for another destination."""
     try:
         descriptor = os.open(stem.with_name(stem.name + HEAD), os.O_RDWR)
     except OSError:
@@ -271,7 +272,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _read_head(path: Path) -> PlanHead | None:
-    """Return the head of a plan file, or None if it is absent or incomplete, as of a killed writer."""
+    """Return the head in a file, or None if it is absent, unreadable or not a whole PlanHead in JSON."""
     try:
         with path.open("rb") as file:
             return typed_json.decode(file.read(_HEAD_BYTES_MAX), PlanHead)

@@ -17,7 +17,7 @@ NAME = "capture check"
 
 
 def main(directory: Path) -> None:
-    """Write and read in a directory, and print the result."""
+    """Write `source` and `target`, which must not exist, in a directory, and print the JSON."""
     spark = session(NAME, master="local[1]")
     is_captured = capture.install(spark)
     spark.range(3).withColumnRenamed("id", "number").write.parquet(str(directory / "source"))

@@ -65,7 +65,7 @@ class Pauses:
         return self._failed_at + max(pause, self._retry_after_seconds) - time.monotonic()
 
     def add_failure(self, error: LineageError) -> None:
-        """Count a failed attempt; log it unless the last one failed in the same way."""
+        """Count a failed attempt, which doubles the pause; log it unless its class was logged last."""
         self._failed_at = time.monotonic()
         self._retry_after_seconds = min(getattr(error, "retry_after_seconds", 0.0), RETRY_AFTER_SECONDS_MAX)
         self._pause_seconds = min(max(2 * self._pause_seconds, PAUSE_SECONDS_FIRST), PAUSE_SECONDS_MAX)
@@ -223,9 +223,10 @@ class CaptureWorker:
             return _Request(self._requested, is_urgent, self._is_closing, self._deadline)
 
     def _drain_listener(self, request: _Request) -> bool:
-        """Let the JVM write its events; return whether all are written, or the JVM has ended.
+        """Wait, at most until the deadline, for the JVM to write its events; return whether all are written.
 
-        If capture is closing, end the file when no line waits for room or little time is left.
+        True, too, if the JVM has ended. If capture is closing, end the file when no line waits for room or
+        little time (STOP_SECONDS) is left.
         """
         is_drained = _call(lambda: self._listener.wait_until_empty(request.seconds_left()), True)
         if request.is_closing and (request.seconds_left() <= STOP_SECONDS or not self._waiting_lines()):
@@ -233,7 +234,7 @@ class CaptureWorker:
         return is_drained
 
     def _stop_listener(self) -> None:
-        """End the plan file and store the losses, since a full disk has no room for the last line."""
+        """End the plan file and store the losses, once: a full disk has no room for the last line."""
         if not self._is_stopped:
             _call(self._listener.stop, None)
             self._is_stopped = True
@@ -245,7 +246,7 @@ class CaptureWorker:
         return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
-        """Send, and return whether that failed, sent, or had nothing to send; FAILED, too, during a pause."""
+        """Call `send`, but not in a pause; FAILED then or after an error, else SENT or IDLE by its result."""
         if self._pauses.blocked_seconds(is_urgent=request.is_urgent) > 0:
             return Progress.FAILED
         reserved = 0.0 if self._is_stopped else STOP_SECONDS
@@ -261,9 +262,11 @@ class CaptureWorker:
         return Progress.SENT
 
     def _complete(self, request: _Request, *, is_drained: bool) -> bool:
-        """Answer callers if all lines of the JVM are recorded, and empty or remove the plan file.
+        """Take the next step with the plan file. Everything read from it has been sent.
 
-        Returns whether lines that waited for room in the file are in it now.
+        Once the listener has stopped, finish the file, and at the next call remove it. Before, empty it if
+        lines wait for room or it is half full. Answer callers if Spark's events are drained and no line
+        waits. Returns whether lines that waited for room in the file are in it now.
         """
         if self._is_stopped and not self._delivery.is_finished:
             self._delivery.finish()
@@ -285,7 +288,7 @@ class CaptureWorker:
         return False
 
     def _send_left(self, _: float | None) -> bool:
-        """Take one step with the files of ended applications; return whether there were any."""
+        """Take a step with ended applications' files, sought each LEFT_POLL_SECONDS; False if none."""
         if next(self._left, None) is not None:
             return True
         if time.monotonic() < self._left_next:
@@ -297,7 +300,7 @@ class CaptureWorker:
         return next(self._left, None) is not None
 
     def _wait(self, request: _Request) -> None:
-        """Wait until there may be more in the file, or a caller makes a request."""
+        """Wait for POLL_SECONDS, a fifth if a caller waits, or until the next request of a caller."""
         seconds = POLL_SECONDS / 5 if request.is_urgent else POLL_SECONDS
         with self._condition:
             is_new = self._requested > request.flush or self._is_closing > request.is_closing
@@ -306,7 +309,7 @@ class CaptureWorker:
 
 
 def _call(method: Callable[[], T], default: T) -> T:
-    """Return the result of a method of the listener, or a default if the JVM has ended."""
+    """Return the result of a method of the listener, or a default if it raises, as when the JVM has ended."""
     try:
         return method()
     except Exception as error:  # noqa: BLE001 (py4j raises several, none of which concerns the job)

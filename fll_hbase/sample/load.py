@@ -42,7 +42,7 @@ class SampleReport:
 
 
 def documents(end_ms: int) -> Iterator[Json]:
-    """Yield the documents of all runs in the ninety days up to `end_ms`, which is excluded.
+    """Yield the documents of all runs in the ninety days up to `end_ms` (excluded), in order of start.
 
     The same end gives the same documents; a later end on the same day (UTC) omits the oldest runs and adds
     newer ones. Every document names its namespace.
@@ -58,7 +58,8 @@ def load(
 ) -> SampleReport:
     """Record the sample that ends at `end_ms`; `progress` receives the runs so far after each batch.
 
-    Loading it again is safe. Raises StoreUnavailable, or the error of a run that the store refuses.
+    Loading it again is safe. Raises StoreUnavailable, ConfigurationError, or the error of a run that the
+    store refuses; earlier batches then stay recorded.
     """
     reader = DocumentReader(columns=store.catalogue.field_names)
     native = format_named("lineage")
@@ -82,7 +83,11 @@ def load(
 
 
 def is_aged(store: LineageStore, end_ms: int) -> bool:
-    """Return whether a store has the sample, but no run of it in the day before `end_ms`, by one read."""
+    """Return whether a store has the sample, but no run of it in the day before `end_ms`, by one read.
+
+    Looks at the newest RUNS_READ_MAX runs of one dataset: False if none is of the sample or it is not
+    recorded. Raises CorruptRow, StoreUnavailable and ConfigurationError.
+    """
     try:
         page = store.runs(_DATASET, Window(0, START_LIMIT_MS), limit=RUNS_READ_MAX)
     except NotFound:
@@ -93,7 +98,7 @@ def is_aged(store: LineageStore, end_ms: int) -> bool:
 
 
 def _is_of_sample(run: ProgramRun) -> bool:
-    """Return whether the id of a run is that of a run of the sample's bank with the same start."""
+    """Return whether a run has the id of a run of the sample's bank with the same start."""
     # Ids of the sample follow from program and start: an equal name alone does not make a run one of it.
     window = Window(run.start_ms, run.start_ms + 1)
     candidates = (document for program in bank.PROGRAMS for _, document in program.documents(window))

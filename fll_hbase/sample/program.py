@@ -56,7 +56,7 @@ class Program:
     state: State = State.COMPLETE
 
     def documents(self, window: Window) -> Iterator[tuple[int, Json]]:
-        """Yield start (in milliseconds) and document of every run that starts in the window."""
+        """Yield start (in milliseconds) and document of every run that starts in the window, in order."""
         # Rounded down: a run planned before the window may start in it, since runs start up to 20 s late.
         first = (window.start_ms - self.at_ms) // self.every_ms
         last = (window.stop_ms - self.at_ms) // self.every_ms
@@ -75,6 +75,7 @@ class Program:
         return _STATES.get(run.int % _STATE_DIVISOR, State.COMPLETE)
 
     def _document(self, run: str, start_ms: int, state: State, window: Window) -> Json:
+        """Return the document of a run, with the members of the release that is valid at its start."""
         release = self._release(start_ms, window)
         members = {
             "application": self.application,

@@ -102,6 +102,10 @@ def _advice(settings: Mapping[str, str], master: str) -> str:
 
 
 def _merge_settings(settings: Mapping[str, str], *, is_local: bool) -> dict[str, str]:
+    """Return the settings of a session: ours, `settings` with priority, and both Java options if local.
+
+    Raises ConfigurationError for a setting of _LATE under spark-submit.
+    """
     late = [name for name in _LATE if name in settings]
     if late and _is_submitted():
         raise ConfigurationError(f"{late[0]} has no effect any more: give it to spark-submit")

@@ -120,7 +120,10 @@ def _per_second(counts: LineCounts, seconds: float) -> float:
 
 
 def parse_lag(progress: Mapping[str, Any]) -> ConsumerLag | None:
-    """Return the lag after a batch from Spark's progress, or None for sources without offsets."""
+    """Return the lag after a batch from Spark's progress, or None for sources without offsets.
+
+    Lists at most PARTITIONS_MAX partitions, those with a lag, the greatest first.
+    """
     source: Mapping[str, Any] = next(iter(progress.get("sources", ())), {})
     ends, latest = (_parse_offsets(source.get(name)) for name in ("endOffset", "latestOffset"))
     if not ends:

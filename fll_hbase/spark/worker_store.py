@@ -21,9 +21,10 @@ STORE_TIMEOUT_MS = 60_000
 
 
 def job_settings(store: str | None, others: Mapping[str, str | int] | None = None) -> Settings:
-    """Read the settings for a job on `store`; `others` have priority over the environment.
+    """Read the settings for a job on `store`; `others` and `store`, unless None, override the environment.
 
-    Raises ConfigurationError for an invalid value, and for a store in memory.
+    The store's timeout is at least STORE_TIMEOUT_MS. Raises ConfigurationError for an invalid value, and for
+    a store in memory.
     """
     settings = config.from_environment(os.environ, **{**(others or {}), "store": store})
     # Each worker process would open its own store in memory.
@@ -38,7 +39,7 @@ def job_settings(store: str | None, others: Mapping[str, str | int] | None = Non
 def worker_store(settings: Settings) -> StoreComponents:
     """Return the store of the settings, opened once per process for the two settings used last.
 
-    Raises ConfigurationError if there is no store, or a store of an earlier release.
+    Raises ConfigurationError if there is no store, or a store of an earlier release, and StoreUnavailable.
     """
     table = worker_table(settings)
     calendar_mark.require(table)
@@ -47,7 +48,10 @@ def worker_store(settings: Settings) -> StoreComponents:
 
 @lru_cache(maxsize=2)
 def worker_table(settings: Settings) -> Table:
-    """Return the table of the settings, opened once per process. Raises ConfigurationError if absent."""
+    """Return the table of the settings, opened once per process for the two settings used last.
+
+    Raises ConfigurationError if absent, and StoreUnavailable.
+    """
     # Never closed, because Spark reuses worker processes for later tasks and ends them without notice.
     table = open_store_table(settings, create=False)
     freeze_imports()

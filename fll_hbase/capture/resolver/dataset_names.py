@@ -39,7 +39,11 @@ class DatasetName(NamedTuple):
 
 
 def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
-    """Return the datasets of a row: one for each path, topic or table of its query, else its table or []."""
+    """Return the datasets of a row: one for each path, topic or table of its query, else its table or [].
+
+    A location replaces the paths. Paths and tables of a query are sorted, each once. For a stream, each path
+    is replaced by its directory.
+    """
     kind = row.get("kind")
     if kind == "jdbc":
         return _jdbc(row)
@@ -126,7 +130,7 @@ def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
 
 
 def _jdbc_namespace(url: str, home: str) -> tuple[str, str]:
-    """Return the namespace and database of a JDBC URL, with the default port; others have no database.
+    """Return the namespace, with the default port, and the database of a JDBC URL, "" if it has none.
 
     An embedded Derby database is in its directory; a relative directory is below `home`.
     """

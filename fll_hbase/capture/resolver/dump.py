@@ -46,7 +46,8 @@ RUN_MAX = 1_000_000
 def expand(rows: object) -> Rows:
     """Expand a list in which -n means the n rows that follow the previous item.
 
-    Items other than numbers are left out, and anything but a list is empty. Raises ValueError beyond RUN_MAX.
+    Items other than numbers are left out, a first item stays as it is, and anything but a list is empty.
+    Raises ValueError beyond RUN_MAX.
     """
     expanded: Rows = []
     for row in rows if isinstance(rows, list) else ():
@@ -65,7 +66,7 @@ def _run_length(item: int, listed: int) -> int:
 
 
 class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """One node of a plan."""
+    """One node of a plan. Methods raise ValueError for a list of more than RUN_MAX items."""
 
     kind: str
     children: list[int]
@@ -77,7 +78,7 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return [value] if isinstance(value, int) else expand(value)
 
     def types(self) -> list[str]:
-        """Return the types of the columns, by position, empty if they are absent."""
+        """Return the types of the columns, by position, with n repetitions for -n, or [] if absent."""
         value = self.members.get("types")
         types: list[str] = []
         for item in value if isinstance(value, list) else ():

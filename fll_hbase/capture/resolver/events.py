@@ -65,7 +65,7 @@ DIRECT_KINDS = tuple(kind.name for kind in Direct)
 
 
 def to_json(event: WriteEvent, namespace: str) -> Json:
-    """Return a COMPLETE or FAIL event; the same write always has the same run id."""
+    """Return a COMPLETE event, or FAIL after an error; the same write always has the same run id."""
     application, execution = event.application, event.execution
     read = _fields_read(event)
     written = event.types | {name: "" for name in event.fields or () if name not in event.types}
@@ -102,7 +102,7 @@ def run_id(application: Application, *parts: object) -> str:
 
 
 def job_name(application: str, output: str) -> str:
-    """Return `{application}.write.{last two parts of the path}`."""
+    """Return `{application}.write.{tail}`; the tail is the last two parts of the path, joined by `_`."""
     tail = "_".join([part for part in output.split("/") if part][-2:])
     return f"{application}.write.{tail}"
 
@@ -151,7 +151,7 @@ def _output_facets(event: WriteEvent) -> Json:
 
 
 def _inputs(inputs: Iterable[FieldInput]) -> list[Json]:
-    """Group the inputs by field, in order."""
+    """Return the inputs by dataset and field, in order of first use, each with all its transformations."""
     grouped: dict[tuple[DatasetName, str], tuple[Json, ...]] = {}
     for item in inputs:
         key = item.dataset, item.field
@@ -170,7 +170,7 @@ def _transformation(type_: str, kind: str, description: str, *, masked: bool) ->
 
 
 def _fields_read(event: WriteEvent) -> dict[DatasetName, dict[str, str]]:
-    """Return the columns of each input with their types, including nested fields that are used."""
+    """Return the columns of each input with their types, including nested fields; {} for an ALTER."""
     if event.lifecycle == ALTER:
         # The only input is the table itself, which now has the columns of the output.
         return {}
@@ -182,6 +182,7 @@ def _fields_read(event: WriteEvent) -> dict[DatasetName, dict[str, str]]:
 
 
 def _dataset(name: DatasetName, types: Mapping[str, str], facets: Json | None = None) -> Json:
+    """Return a dataset of an event with `facets` and, if it has any, its columns and its symlink."""
     facets = dict(facets or {})
     if types:
         facets["schema"] = _facet("schema", fields=[_field(*item) for item in types.items()])

@@ -254,7 +254,7 @@ class ExpressionResolver:
         return with_elements(operands[:1], least=least, indirect=influences(keys, WINDOW))
 
     def _if(self, expression: Expression, operands: Operands) -> ColumnLineage:
-        """Resolve IF. If both branches are the same, as in a column that UPDATE keeps, return that value."""
+        """Resolve IF, as its last value if both are equal, as in UPDATE, or if Spark added it for NULL."""
         _, then, otherwise = expression.operands
         if then == otherwise or self._is_null_check(self.expressions[otherwise]):
             return operands[-1]

@@ -68,7 +68,7 @@ class QueryLineage:
     others: DatasetName | None = None
 
     def column(self, name: str) -> NamedColumn:
-        """Return the lineage of a column, UNKNOWN_COLUMN if it is unknown."""
+        """Return the lineage of a column, whose name may have any case; UNKNOWN_COLUMN if it is unknown."""
         column = self.columns.get(name.lower())
         if column is not None or self.others is None:
             return column or UNKNOWN_COLUMN
@@ -222,6 +222,6 @@ def query_tables(query: str, dialect: str | None) -> dict[Parts, str]:
 
 
 def inner_query(query: str) -> str:
-    """Return a query without the parentheses and the alias that Spark writes around it."""
+    """Return a query without the parentheses and alias that Spark writes around it, if it has them."""
     text = query.strip()
     return text[1 : text.rindex(")")] if text.startswith("(") and ")" in text else text

@@ -31,7 +31,7 @@ def merge_targets(plan: Plan) -> dict[int, str]:
 
 
 def names_by_id(plan: Plan, rows: Iterable[int]) -> dict[int, str]:
-    """Return the names of columns by their ids."""
+    """Return the names of columns by their ids, "" for no name, without columns that have no id."""
     columns = (plan.expressions[row] for row in rows)
     return {column.id: column.name or "" for column in columns if column.id is not None}
 
@@ -86,7 +86,7 @@ def is_given(value: Expression, name: str, stored: Mapping[int, str], *, is_inse
 def columns_by_position(
     output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]
 ) -> dict[int, ColumnLineage]:
-    """Return columns by id, each with the values of several lists."""
+    """Return the columns with the ids in `output`, each merged from the values at its position."""
     columns = {}
     for position, number in enumerate(output):
         values = [values[position] for values in lists if position < len(values)]
@@ -101,7 +101,7 @@ def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> Column
 
 
 def assigning_nodes(plan: Plan) -> Iterator[int]:
-    """Yield the nodes that assign, between a command that writes whole files and the node that it reads."""
+    """Yield the projections and unions, which assign, at the top of the query of each ReplaceData."""
     for command in plan.nodes:
         query = command.plan("query") if command.kind == "ReplaceData" else None
         pending = [] if query is None else [query]

@@ -71,7 +71,7 @@ class _PlanResolver:
         return self._relations
 
     def _repeat(self, number: int, node: Node) -> None:
-        """Resolve the recursive part of a loop again until its lineage stops growing."""
+        """Resolve the recursive part of a loop until its lineage stops growing, at most LOOPS_MAX times."""
         for _ in range(LOOPS_MAX):
             previous = self._relations[number]
             for inner in range(node.children[0] + 1, number + 1):
@@ -285,7 +285,7 @@ def _gives_fixed_rows(expressions: ExpressionResolver, generator: int) -> bool:
 
 
 def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
-    """Return the `count` new columns of a generator: by position for STACK and INLINE, else its value."""
+    """Return the `count` new columns of a generator: by position for STACK, INLINE, else the value last."""
     expression = expressions.expressions[generator]
     if expression.kind == "Stack":
         stacked = expression.operands[1:]

@@ -96,7 +96,11 @@ def merge(
     masked: bool = False,
     indirect: frozenset[IndirectInput] = NO_INPUTS,
 ) -> ColumnLineage:
-    """Merge the lineage of several values into one of at least the kind `least`, and add `indirect`."""
+    """Merge the lineage of several values into one of at least the kind `least`, and add `indirect`.
+
+    A single value that needs no change is returned as it is; any other result has no `parts`, `rest` and
+    `row`.
+    """
     inputs = [column for column in columns if column.direct or column.indirect]
     if not inputs:
         return ColumnLineage(indirect=indirect) if indirect else NO_LINEAGE

@@ -152,7 +152,7 @@ def _root_columns(
 
 
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
-    """Yield the write of a node, if it is a command with a known target."""
+    """Yield the write of a node, or nothing unless it is a command with a known target."""
     table = node.plan(*_TABLES)
     dataset = None if table is None else _without_alias(plan, table).members.get("dataset")
     is_known = node.kind in _BY_TARGET and isinstance(node.members.get("target"), int)

@@ -76,7 +76,7 @@ class TableMemory:
         self._paths: LRUCache[tuple[str, str], list[str]] = LRUCache(TABLES_MAX)
 
     def located(self, row: Json) -> Json:
-        """Return a row with the last known paths of its table, or remember the row's own."""
+        """Return a row with its own paths, which are remembered, else the last of its table, if any."""
         key = str(row.get("catalog")), str(row.get("identifier"))
         if "catalog" not in row or "identifier" not in row:
             return row
@@ -159,7 +159,7 @@ class LineageNames:
                 yield from remembered.indirect
 
     def rows(self, inputs: Iterable[IndirectInput], datasets: Iterable[int]) -> NamedRows:
-        """Return the influences on all rows of a plan that reads some datasets."""
+        """Return the influences on a plan's rows: `inputs`, and what RDDs and queries in `datasets` have."""
         numbers = set(datasets)
         remembered = [self._memory.rows(self._rows[number].get("ids", ())) for number in numbers]
         queries = [self._queries[number].rows for number in sorted(numbers & set(self._queries))]
@@ -171,7 +171,7 @@ class LineageNames:
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
-        """Return the lineage of a column of a query or RDD, or None for a field of a dataset."""
+        """Return the lineage of a query's or RDD's column, even if forgotten, and None for other fields."""
         query = self._queries.get(dataset)
         if query is not None:
             return query.column(field)

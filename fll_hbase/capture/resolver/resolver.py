@@ -177,7 +177,7 @@ class Resolver:
             _log.warning(f"capture: {text}", value)
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
-        """Resolve a plan, or return it from the cache of the last PLANS_MAX, keyed by its body."""
+        """Resolve a plan, or return it from the cache of PLANS_MAX plans of at most PLAN_BYTES_MAX bytes."""
         digest = hashlib.blake2b(body, digest_size=16).digest()
         plan = self._plans.get(digest)
         if plan is None:
@@ -267,7 +267,7 @@ def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
 
 
 def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[WriteEvent]:
-    """Return the events, except events of a command that repeat the executions it started.
+    """Return the events, commands last, except events of a command that repeat the executions it started.
 
     CREATE TABLE AS SELECT starts an execution that writes the files. The execution has the location of the
     table, the command its name. The flag of an event is set if its command starts others.
@@ -296,7 +296,7 @@ def _joined(create: WriteEvent, event: WriteEvent) -> WriteEvent:
 
 
 def _is_same(create: WriteEvent, event: WriteEvent) -> bool:
-    """Return whether an execution writes the table that a command creates."""
+    """Return whether an execution writes the table that a command creates, by name or its last part."""
     names = (create.output.namespace, create.output.name) == (event.output.namespace, event.output.name)
     table = create.output.symlink[1] if create.output.symlink else create.output.name
     return names or event.output.name.rpartition("/")[2] == table.rpartition(".")[2]

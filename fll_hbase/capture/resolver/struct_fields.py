@@ -75,7 +75,7 @@ def update_struct(struct: ColumnLineage, fields: Mapping[str, ColumnLineage]) ->
 
 
 def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
-    """Return a field: a part of a struct that the plan builds, or a longer path in the source field."""
+    """Return a field: a built struct's part, a longer path in the source field, or a built map as a whole."""
     if is_built_map(value):
         return merge([value], least=Direct.TRANSFORMATION)
     if value.parts is not None and name in value.parts:
@@ -139,7 +139,8 @@ def map_values(value: ColumnLineage) -> ColumnLineage:
 def map_value(value: ColumnLineage, key: ColumnLineage, constant: object) -> ColumnLineage:
     """Return the value of a map at `key`, which has the number `constant` if it is a constant.
 
-    It has the values of all keys that may be equal, and depends on these keys unless they are constants.
+    The result has the values of all keys that may be equal, and depends on these keys unless they are
+    constants.
     """
     parts = _map_parts(value)
     if not parts:
@@ -202,7 +203,7 @@ class _Merge:
         self._merged: dict[tuple[int, ...], tuple[Sequence[ColumnLineage], ColumnLineage]] = {}
 
     def values(self, structs: Sequence[ColumnLineage]) -> ColumnLineage:
-        """Return the lineage of the values together."""
+        """Return the lineage of the values together, from the cache if it has them; NULLs are left out."""
         structs = [item for item in structs if item.parts is not None or item.direct or item.indirect]
         key = tuple(map(id, structs))
         if key not in self._merged:
@@ -210,6 +211,7 @@ class _Merge:
         return self._merged[key][1]
 
     def _merge(self, structs: Sequence[ColumnLineage]) -> ColumnLineage:
+        """Return the merged lineage of the values, with their merged fields, keys and values as parts."""
         value = merge([*structs, self._shared], least=self._least)
         if len(structs) == 1 and value is structs[0]:
             return value
@@ -253,7 +255,7 @@ def _other_field(others: OtherFields, name: str) -> ColumnLineage:
 
 
 def _shared(rest: Iterable[OtherFields], shared: ColumnLineage, *, least: Direct) -> tuple[OtherFields, ...]:
-    """Return fields that are at least of a kind, and also depend on `shared`."""
+    """Return fields at least of a kind that also depend on `shared`; more than OTHERS_MAX become one."""
     fields = list(dict.fromkeys(rest))
     if len(fields) > OTHERS_MAX:
         # Unite them before adding `shared` to each, since `shared` may be as large as their number.

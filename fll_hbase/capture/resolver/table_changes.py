@@ -60,8 +60,8 @@ def listed_columns(row: Mapping[str, Any]) -> Types:
 def changed_columns(node: Node, stored: Types) -> tuple[Types, dict[str, str]]:
     """Return the columns after the changes of a command, and former names of renamed columns by new name.
 
-    Columns inside a struct do not count, but a change of its fields makes the struct's type unknown. Raises
-    ValueError for a change of another form.
+    Columns inside a struct do not count, but a change of its fields makes the struct's type unknown. Other
+    kinds of change are ignored. Raises ValueError for a change of another form.
     """
     columns, renamed = dict(stored), dict[str, str]()
     changes = node.members.get("changes")

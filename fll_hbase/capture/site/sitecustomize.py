@@ -20,7 +20,7 @@ def _remove_directory() -> None:
 
 
 def _import_original() -> None:
-    """Import the module that this one hides, if it exists."""
+    """Import the module that this one hides, or leave this one under its name if there is none."""
     module = sys.modules.pop(__name__)
     try:
         import sitecustomize  # noqa: F401

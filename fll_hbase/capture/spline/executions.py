@@ -28,11 +28,12 @@ _CHANGES = ("delete", "merge", "update")
 
 
 def read_executions(raw: bytes, *, namespace: str) -> Iterator[bytes | InputError]:
-    """Yield an OpenLineage event in JSON for each execution of a plan, or the error of an unreadable one.
+    """Yield an OpenLineage event in JSON for each execution of a plan, or its error if it is unreadable.
 
-    The text has the members `executionPlan` and either `executionEvents` (a list) or `executionEvent`.
-    Jobs get `namespace`. An empty list gives nothing. Raises UnreadableDocument if the plan is unreadable,
-    or if `executionEvent` is missing and `executionEvents` is missing or not a list.
+    The text has the members `executionPlan` and either `executionEvents` (a list) or `executionEvent`. Jobs
+    get `namespace`. An empty list gives nothing. Raises UnreadableDocument if the plan is unreadable, or if
+    `executionEvent` is missing and `executionEvents` is missing or not a list. Raises TooLarge for JSON with
+    too many objects and arrays (`strict_json`).
     """
     validator = Validator()
     top = Part(validator, strict_json.parse(raw)).as_object()
@@ -77,7 +78,7 @@ def _check(validator: Validator) -> None:
 
 
 def _error(value: object) -> str:
-    """Return the error of an execution as a text, "" if it succeeded."""
+    """Return the error of an execution as a text: "" for null, JSON unless it is a text, `failed` for ""."""
     if value is None:
         return ""
     return (value if isinstance(value, str) else json.dumps(value)) or "failed"

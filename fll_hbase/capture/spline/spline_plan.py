@@ -62,7 +62,7 @@ _SUBQUERIES = frozenset(["Exists", "InSubquery", "ListQuery", "ScalarSubquery"])
 class Operation:
     """One operation. `output` are ids of attributes, or None if they are unknown.
 
-    An operation with `has_query` reads the result of a query, whose columns are not those of its tables.
+    An operation with `has_query` reads the result of a query, which has other columns than its tables.
     """
 
     id: str
@@ -99,7 +99,7 @@ class SplinePlan:
 
 
 def read_plan(part: Part) -> SplinePlan:
-    """Read a plan. Adds errors for parts without which nothing can be recorded, such as the output."""
+    """Read a plan; add errors to the validator for parts that every record needs, such as the output."""
     part.as_object()
     operations = part.member("operations", {}).as_object()
     write = operations.member("write").as_object()
@@ -122,7 +122,7 @@ def read_plan(part: Part) -> SplinePlan:
 
 
 def datasets(uri: str, params: Json) -> list[DatasetName]:
-    """Return the datasets of a URI as the OpenLineage agent names them, none for an unreadable query.
+    """Return the datasets of a URI as the OpenLineage agent names them, [] for "" or an unreadable query.
 
     Kafka needs its servers in `params`. Otherwise the namespace is `kafka`.
     """
@@ -172,7 +172,7 @@ def _texts(part: Part, name: str) -> Iterator[str]:
 
 
 def _nodes(part: Part) -> Iterator[tuple[tuple[str, str], Json]]:
-    """Yield attributes, functions and constants with their keys."""
+    """Yield attributes, functions and constants with their keys, without those that have no text as id."""
     expressions = part.optional_object("expressions")
     lists = ((part, "attributes"), (expressions, "functions"), (expressions, "constants"))
     for holder, name in lists:
@@ -185,7 +185,8 @@ def _nodes(part: Part) -> Iterator[tuple[tuple[str, str], Json]]:
 class AttributeResolver:
     """Resolves the attributes and expressions of a plan, each once.
 
-    Datasets have their numbers in `names`. The lineage of an attribute is None if it is unknown.
+    Datasets have their numbers in `names`. The lineage of an attribute is None if it is unknown. Methods
+    raise UnreadableDocument for a plan with more than INPUTS_MAX inputs.
     """
 
     def __init__(self, plan: SplinePlan) -> None:
@@ -206,7 +207,7 @@ class AttributeResolver:
                 self._resolved |= {("__attrId", item): NO_LINEAGE for item in operation.output or ()}
 
     def resolve(self, key: Key) -> ColumnLineage | None:
-        """Return the lineage of an attribute or expression. Raises UnreadableDocument for too many inputs."""
+        """Return the lineage of an attribute or expression, None if unknown, as in a cycle."""
         # Not recursive, because a chain of attributes may be longer than the stack is deep.
         pending, opened = [key], set[Key]()
         while pending:
@@ -236,7 +237,7 @@ class AttributeResolver:
         return inputs
 
     def _combine(self, key: Key, children: Sequence[ColumnLineage | None]) -> ColumnLineage | None:
-        """Return the lineage of a node by its kind and the lineage of its children."""
+        """Return the lineage of a node by its kind and its children, or None if it or a child is unknown."""
         node = self._nodes.get(key)
         operands = [child for child in children if child is not None]
         if node is None or len(operands) < len(children):

@@ -32,7 +32,7 @@ class IdPartition:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePartition:
-    """Runs by a range of references; with `single_direction`, the other direction is not read."""
+    """Runs by a range of references. With `single_direction`, the other direction is not read."""
 
     direction: Direction
     key_range: Range
@@ -55,7 +55,8 @@ def plan_partitions(
     """Return partitions that cover the bounds, by the cheapest access path, or none if nothing can match.
 
     Their number is about what the request demands, or the number of the engine's regions. Unless the latest
-    horizon of the filtered datasets is given, it is read from the catalogue, row by row.
+    horizon of the filtered datasets is given, it is read from the catalogue, row by row. Raises CorruptRow
+    and StoreUnavailable.
     """
     bounds = request.bounds
     if bounds.ids is not None and request.table is not TableName.FIELDS:

@@ -60,6 +60,7 @@ def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanB
 
 
 def _equal_text(bounds: ScanBounds, column: str, table: TableName, value: str) -> ScanBounds:
+    """Return the bounds narrowed to an id, namespace or name, or unchanged for any other column."""
     if column == _ID_COLUMNS.get(table):
         return bounds.with_ids(frozenset({value}))
     for prefix, member in _DATASETS.get(table, {}).items():

@@ -115,7 +115,8 @@ class ReadRequest:
 def parse_options(options: Mapping[str, str]) -> ReadRequest:
     """Return the request of a reader's options, whose names are case-insensitive.
 
-    Without `table`, it reads runs. Raises ConfigurationError, and InvalidQuery for an unreadable time.
+    Without `table`, it reads runs, without `start` and `end` of any time. Raises ConfigurationError, and
+    InvalidQuery for an unreadable time or a start after the end.
     """
     values = {key.lower(): value for key, value in options.items()}
     unknown = sorted(values.keys() - {*OPTIONS, PATH, PATHS})
@@ -161,7 +162,7 @@ def _parse_table(name: str) -> TableName:
 
 
 def _parse_window(options: Mapping[str, str], table: TableName) -> Window:
-    """Parse the options `start` and `end`. Raises ConfigurationError for a table without a window."""
+    """Parse the options `start` and `end`. Raises InvalidQuery, and ConfigurationError for other tables."""
     bounds = [name for name in ("start", "end") if options.get(name)]
     if bounds and table in _NO_WINDOW:
         raise ConfigurationError(f"table {table.value} has no option {bounds[0]}: {_NO_WINDOW[table]}")
@@ -171,6 +172,7 @@ def _parse_window(options: Mapping[str, str], table: TableName) -> Window:
 
 
 def _parse_partitions(value: str | None) -> int:
+    """Return the number of partitions, PARTITIONS for None. Raises ConfigurationError unless it is from 1."""
     if value is None:
         return PARTITIONS
     if not value.isdecimal() or not int(value):

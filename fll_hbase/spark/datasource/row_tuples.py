@@ -39,7 +39,7 @@ CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
 
 
 def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:
-    """Read the rows of a partition, in the column order of the table. Raises CorruptRow with the key."""
+    """Read the rows of a partition, columns as in the table. Raises CorruptRow and StoreUnavailable."""
     match request.table:
         case TableName.RUNS:
             return _runs(store, request.bounds, partition)
@@ -52,7 +52,7 @@ def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition
 
 
 def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
-    """Yield each run of a partition once, if an edge of its content may be within the bounds."""
+    """Yield each run, in one partition only, if a dataset of its content matches `either_end`."""
     for hit in run_scan.scan_runs(store, partition, bounds):
         checksum = hit.run.checksum
         if bounds.either_end.matches_all or _is_first_hit(
@@ -139,7 +139,7 @@ def edge_columns(edge: FieldEdge) -> Row:
 
 
 def _end_columns(dataset: Dataset | None, field: str | None) -> Row:
-    """Return namespace, name and field of one end of an edge; without a dataset, the first two are None."""
+    """Return namespace, name and field of one end of an edge, the first two None without a dataset."""
     if dataset is None:
         return None, None, field
     return dataset.namespace, dataset.name, field
@@ -223,7 +223,7 @@ class EdgeCache:
         return () if computed is None else self._fill(key, computed)
 
     def _fill(self, key: Hashable, computed: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows as they are computed, and cache them after the last if they are few enough."""
+        """Yield the rows as computed; cache them after the last, unless over CACHED_CONTENT_EDGES_MAX."""
         rows: list[Row] = []
         for row in computed:
             if len(rows) <= CACHED_CONTENT_EDGES_MAX:

@@ -41,7 +41,7 @@ class RunHit(NamedTuple):
 
 
 def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) -> Iterator[RunHit]:
-    """Scan the runs of a partition that start in the window.
+    """Yield the committed runs of a partition that start in the window.
 
     In a ReferencePartition a run is returned once for each of its references in the range. Raises CorruptRow.
     """
@@ -125,7 +125,7 @@ def field_map(store: StoreComponents, run: RunKey, checksum: str) -> FieldMap | 
 
 
 def still_has_content(store: StoreComponents, run: RunKey, checksum: str) -> bool:
-    """Return whether the valid commit record of a run, or of its former row, has this content."""
+    """Return whether a run's valid commit record, or its former row's, has the content. Raises CorruptRow."""
     rows = run_rows.read_run_rows(store.table, {run, RunKey(run.run)})
     values = filter(None, map(run_rows.commit_value, rows.values()))
     return any(run_rows.decode_head(value).checksum == checksum for value in values)

@@ -34,7 +34,10 @@ class LineageReader(DataSourceReader):
         self.request: ReadRequest = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Plan at least one partition, since Spark refuses a reader without any."""
+        """Plan at least one partition, since Spark refuses a reader without any.
+
+        Raises ConfigurationError without a store of this release, CorruptRow and StoreUnavailable.
+        """
         partitions = plan_partitions(self.request, worker_store(self.request.settings).table)
         return [InputPartition(partition) for partition in partitions or [IdPartition(())]]
 
@@ -71,7 +74,10 @@ class LineageSource(DataSource):
         return SCHEMAS[parse_options(self.options).table]
 
     def reader(self, schema: StructType) -> LineageReader:
-        """Return a reader of the table. Raises ConfigurationError for a schema other than the table's."""
+        """Return a reader of the table. Raises ConfigurationError for a schema other than the table's.
+
+        Also raises the errors of the options, as `schema`.
+        """
         request = parse_options(self.options)
         # Spark passes the table's own schema unless the user gave one.
         ddl = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
@@ -80,7 +86,7 @@ class LineageSource(DataSource):
         return self._reader(request)
 
     def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
-        """Return a writer of documents. Raises ConfigurationError for `overwrite` or no column `value`."""
+        """Return a writer of documents. Raises ConfigurationError for `overwrite`, or as `open_writer`."""
         # Overwriting would delete the lineage of all other writers, and only retention may delete.
         if overwrite:
             raise ConfigurationError('lineage is append-only: write with mode("append")')

@@ -49,7 +49,8 @@ class _Writer:
         """Record all rows of a task; return their number by outcome.
 
         A repeated task changes nothing. Raises InputError with the errors of every rejected row of the first
-        batch that has any. Its other rows and earlier batches are recorded.
+        batch that has any. Its other rows and earlier batches are recorded. Raises StoreUnavailable and
+        ConfigurationError.
         """
         counts: Counter[str] = Counter()
         for outcomes in ingest_batches(self._lines(iterator), target=self.target):
@@ -92,7 +93,8 @@ class LineageStreamWriter(_Writer, DataSourceStreamArrowWriter):
 def open_writer(kind: type[W], options: Mapping[str, str], schema: StructType) -> W:
     """Return a writer with these options. Their names and the column `value` are case-insensitive.
 
-    Raises ConfigurationError, including for a frame without that column.
+    Raises ConfigurationError for an unknown option, a frame without that column, and a store that jobs cannot
+    use.
     """
     values = {key.lower(): value for key, value in options.items()}
     # Spark itself adds the path, and for streams `checkpointLocation`.

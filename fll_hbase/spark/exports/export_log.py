@@ -66,7 +66,10 @@ class Batch:
 
 
 class ExportLog:
-    """The batches of a directory. Methods raise ConfigurationError."""
+    """The batches of a directory, which is listed once, when the log is opened, and may be absent.
+
+    Methods raise ConfigurationError, the constructor for a name that is not of an export.
+    """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.path = path.rstrip("/")
@@ -115,7 +118,7 @@ class ExportLog:
 
 
 def remove_attempts(spark: SparkSession, directory: str, batch: Batch) -> None:
-    """Remove files that a published batch no longer needs: stages of all attempts, and older seen rows."""
+    """Remove stages and seen rows of attempts at a published or earlier batch, except its seen rows."""
     files = HadoopDirectory(spark, directory)
     for name in list(files.names()):
         match = _ATTEMPT.fullmatch(name)

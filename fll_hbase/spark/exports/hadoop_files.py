@@ -65,7 +65,7 @@ class HadoopDirectory:
         return (name for name, _ in self._entries(path))
 
     def walk(self, path: str = "", *, skip: Callable[[str], bool] = lambda _: False) -> Iterator[FileStatus]:
-        """Yield the files below a directory, except below paths that `skip` accepts."""
+        """Yield the files below a directory, in no order, except below paths that `skip` accepts."""
         for name, status in self._entries(path):
             below = _join(path, name)
             if not status.isDirectory():
@@ -142,7 +142,7 @@ class HadoopDirectory:
         self._merge(source, target)
 
     def delete(self, path: str) -> None:
-        """Delete a file or an empty directory, if it exists."""
+        """Delete a file or an empty directory, if it exists; a directory with files raises the error."""
         self._files.delete(self._path(path), False)
 
     def delete_tree(self, path: str) -> None:

@@ -46,7 +46,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class LakeTables(ABC):
-    """The tables of one export in `out`. Methods raise ConfigurationError."""
+    """The tables of one export in `out`. Methods raise ConfigurationError, and Spark's own errors."""
 
     spark: SparkSession
     out: str
@@ -73,7 +73,7 @@ class ParquetTables(LakeTables):
     """Directories `<out>/<table>/batch=<number>`."""
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Move the files of a batch to their place, atomically if the file system can."""
+        """Move a batch's files, in one step if possible. Raises LineageError if other files are there."""
         HadoopDirectory(self.spark, self.out).move(
             f"{batch.stage}/{table}", f"{table}/{BATCH}={batch.number}"
         )
@@ -111,7 +111,7 @@ class IcebergTables(LakeTables):
         self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_quoted(self.out)}")
 
     def append(self, stage: StagedTables, table: str, batch: Batch) -> None:
-        """Write the rows of the batch, or replace them. Raises ConfigurationError for another log's table."""
+        """Write or replace a batch's rows, in a new table, too. Raises ConfigurationError for another's."""
         name = f"{_quoted(self.out)}.{table}"
         rows = _published_rows(stage, table, batch)
         if not self.spark.catalog.tableExists(name):

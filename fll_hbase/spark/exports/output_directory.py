@@ -100,7 +100,7 @@ class OutputDirectory:
         self._install(output)
 
     def clear(self) -> None:
-        """Remove the last output by replacing it with nothing. Raises LineageError as `replacing` does."""
+        """Remove the last output by replacing it with nothing. Raises LineageError if a file is foreign."""
         with self.replacing():
             pass
 
@@ -140,7 +140,7 @@ class OutputDirectory:
         return _Manifest(tuple(status for status in statuses if status), manifest.replaces)
 
     def _remove_replaced(self, output: str, manifest: _Manifest) -> None:
-        """Delete the files that the manifests of replaced output list, then those manifests."""
+        """Delete the replaced files that have their listed size, empty directories, and their manifests."""
         folder = f"{REPLACED}{output}"
         for replaced in manifest.replaces:
             files = self._manifest(replaced).files
@@ -154,7 +154,7 @@ class OutputDirectory:
             self.directory.delete(f"{MANIFEST}{replaced}")
 
     def recover(self) -> None:
-        """Put complete output of a killed job in place, and remove abandoned output."""
+        """Put complete output of a killed job in place, and remove output abandoned since ABANDONED_MS."""
         for name in list(self.directory.names()):
             if name.startswith(NEW) and self.directory.exists(f"{name}/{_COMPLETE}"):
                 self._install(name.removeprefix(NEW))
@@ -174,9 +174,10 @@ class OutputDirectory:
             self.directory.delete_tree(folder)
 
     def foreign_files(self, *, parts: str = "") -> Iterator[str]:
-        """Yield the paths of files that are not ours, or were changed since they were written.
+        """Yield the paths of files that are not ours, or were changed since they were written, in no order.
 
-        Directories whose names begin with `parts`, if given, have their own markers, and are left out.
+        Directories whose names begin with `parts`, if given, have their own markers, and are left out. New
+        output is left out, too. Raises ConfigurationError for an unreadable manifest.
         """
         ours = self._listed()
         # On an object store, a move changes the time of a file.
@@ -229,7 +230,9 @@ def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> O
     """Return a directory that is empty, new, or has a marker of the owner and only files that its jobs wrote.
 
     The call completes the output of a killed job. `parts` is the prefix of subdirectories that are claimed
-    separately. Raises ConfigurationError with the first file that is not ours, before any change.
+    separately. Raises ConfigurationError, before any file is changed, for a directory of another owner or
+    that cannot be written, and with the first file that is not ours. Raises LineageError if a file is in the
+    way of the output of the killed job.
     """
     try:
         directory = HadoopDirectory(spark, path)
@@ -251,7 +254,7 @@ def claim(spark: SparkSession, path: str, owner: Owner, *, parts: str = "") -> O
 
 
 def _check_owner(directory: HadoopDirectory, path: str, owner: Owner) -> None:
-    """Create the marker in an empty directory. Raises ConfigurationError for a foreign directory."""
+    """Create the marker in an empty directory. Raises ConfigurationError without it or for another source."""
     # Only the first name, since a foreign directory may have millions.
     name = next((name for name in directory.names() if not name.startswith(TEMPORARY)), None)
     if name is None:

@@ -95,7 +95,8 @@ def latest_horizon(spark: SparkSession, settings: Settings, datasets: DatasetFil
 def split_at_salts(planned: Sequence[Partition], *, parts: int) -> list[Partition]:
     """Return partitions, with ranges of run rows split at salts of keys if there are fewer than `parts`.
 
-    A region of an engine may have many millions of runs. Other partitions stay as they are.
+    A region of an engine may have many millions of runs. Other partitions stay as they are. There are then
+    about `parts` for all run rows.
     """
     if len(planned) >= parts:
         return list(planned)

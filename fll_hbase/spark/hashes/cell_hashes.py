@@ -89,7 +89,7 @@ def _hash_ranges(
 
 
 def build_filter(hashes: DataFrame, *, count: int) -> HashFilter:
-    """Return the filter of the column `hash` of a frame with `count` rows."""
+    """Return the filter of the column `hash` of a frame with `count` rows. Runs a job of Spark."""
     bits = size_bits(count)
     segment_bits = min(bits, SEGMENT_BITS)
     # The lowest bits of a negative number equal the lowest bits of the unsigned hash.

@@ -32,7 +32,8 @@ def partition_count(spark: SparkSession) -> int:
 def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[Range]) -> DataFrame:
     """Return a frame of the parts of ranges, with binary columns `start` (included) and `stop` (excluded).
 
-    The parts are regions if the engine has regions. Raises ConfigurationError, StoreUnavailable.
+    The parts are regions if the engine has regions, else about `partition_count` for each range. Raises
+    ConfigurationError without a store, and StoreUnavailable.
     """
     partitions = partition_count(spark)
     with closing(open_store_table(settings, create=False)) as table:
@@ -50,7 +51,10 @@ def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[R
 def scan_ranges(
     spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, read: ReadRange, schema: str
 ) -> DataFrame:
-    """Return a lazy frame of the rows that `read` yields on the workers, in the columns of `schema`."""
+    """Return a lazy frame of the rows that `read` yields on the workers, in the columns of `schema`.
+
+    The ranges are split now. Raises ConfigurationError without a store, and StoreUnavailable.
+    """
     worker = partial(_read_ranges, settings=settings, read=read)
     return map_rows(split_ranges(spark, settings, key_ranges), worker, schema)
 

@@ -73,9 +73,10 @@ class Audit:
 
 
 def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckReport:
-    """Audit the whole table. With `repair`, make the possible repairs on the workers and audit again.
+    """Audit the whole table. With `repair`, repair on the workers, audit again, and move former rows.
 
-    The check never deletes anything, and is safe while writers run. Raises StoreUnavailable.
+    The check never deletes anything, and is safe while writers run. Raises StoreUnavailable, and
+    ConfigurationError without a store. Errors of workers are PySparkExceptions.
     """
     with ExitStack() as persisted:
         return steps.check(_SparkAuditor(spark, settings, persisted), settings, repair=repair)
@@ -97,7 +98,7 @@ class _SparkAuditor:
         return self.audits[-1].report
 
     def repair(self) -> steps.Repaired:
-        """Apply the repairs of the last audit on the workers, as `Auditor`."""
+        """Apply the repairs of the last audit on the workers, contents before runs, none a second time."""
         findings = self.audits[-1].findings
         for outcomes in self.outcomes:
             findings = findings.join(outcomes, "repair", "left_anti")
@@ -115,14 +116,14 @@ class _SparkAuditor:
         return steps.Repaired(contents.done + runs.done, contents.refused + runs.refused)
 
     def reasons(self, findings: Iterable[Finding]) -> Mapping[Repair, str]:
-        """Return why the repairs of some findings were impossible, as `Auditor`."""
+        """Return, by repair, why repairs in the findings were impossible, without the possible ones."""
         rows = [bytearray(finding.repair.row) for finding in findings if finding.repair.row]
         is_refused = f.col("reason").isNotNull() & f.col("repair").isin(rows)
         refused = [frame.where(is_refused).collect() for frame in self.outcomes] if rows else []
         return {Repair(bytes(row)): reason for outcomes in refused for row, reason in outcomes}
 
     def _apply(self, repairs: DataFrame) -> steps.Repaired:
-        """Make the repairs of a frame, and remember their outcomes."""
+        """Make the repairs of a frame, remember their outcomes, and return their numbers. Runs a job."""
         # Persisted, because computing them again would repair again.
         repaired = repairs.select("repair").mapInArrow(partial(_repair, settings=self.settings), _OUTCOMES)
         outcomes = persist(repaired, self.persisted)
@@ -132,6 +133,7 @@ class _SparkAuditor:
 
 
 def _repair(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Apply, on a worker, the repairs in the column `repair`, again if the store is away; yield _OUTCOMES."""
     retrying = RETRY.retrying(StoreUnavailable)
     # A separate store with empty caches, because a worker's caches may contain damaged contents.
     table = open_store_table(settings, create=False)
@@ -143,7 +145,10 @@ def _repair(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterato
 
 
 def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audit:
-    """Audit the whole table once; closing `persisted` frees the findings. Raises StoreUnavailable."""
+    """Audit the whole table once; closing `persisted` frees the findings.
+
+    Raises StoreUnavailable, and ConfigurationError without a store.
+    """
     started = time.monotonic()
     hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=hash_rows)
     with ExitStack() as temporary:
@@ -206,7 +211,7 @@ def _mismatches(frame: DataFrame) -> DataFrame:
 def _explain(
     spark: SparkSession, settings: Settings, mismatches: DataFrame, count: int, temporary: ExitStack
 ) -> DataFrame:
-    """Scan again; return one finding for each mismatch that is confirmed, preferring repairable ones."""
+    """Scan again unless `count` is 0; return one finding, repairable if possible, for each that is real."""
     if not count:
         return spark.createDataFrame([], _HASHED_FINDING).drop("hash", "mismatch")
     read = partial(_recheck, suspected=cell_hashes.build_filter(mismatches, count=count))

@@ -83,9 +83,11 @@ class ExportReport:
 def export(
     spark: SparkSession, spec: ExportSpec, out: str, *, form: Format, overwrite: bool = False
 ) -> ExportReport:
-    """Write the files below the directory `out`.
+    """Write the files below the directory `out`, in place of an earlier export if `overwrite` is set.
 
-    Raises ConfigurationError if `out` has other files, or an earlier export and `overwrite` is not set.
+    Raises ConfigurationError for an earlier export without `overwrite`, for other files in `out`, and if
+    `out` or the store cannot be used. Raises StoreUnavailable, and LineageError as
+    `OutputDirectory.replacing`.
     """
     started, started_ms = time.monotonic(), now_ms()
     directory = output_directory.claim(spark, out, _OWNER)
@@ -102,7 +104,7 @@ def export(
 
 
 def _write_tables(spark: SparkSession, spec: ExportSpec, out: str, form: Format) -> Iterator[tuple[str, int]]:
-    """Write the directories one by one; yield each with its number of rows."""
+    """Write runs, edges and catalogue, or only events, one by one; yield each with its number of rows."""
     runs = table_frame(spark, spec.settings, TableName.RUNS, window=spec.window, namespace=spec.namespace)
     catalogue = table_frame(spark, spec.settings, TableName.FIELDS, namespace=spec.namespace)
     if form is Format.OPENLINEAGE:
@@ -131,6 +133,7 @@ def _written_runs(spark: SparkSession, runs: DataFrame, path: str, form: Format)
 
 
 def _edges(runs: DataFrame, spec: ExportSpec, form: Format) -> DataFrame:
+    """Return a lazy frame of the edges of runs, sorted by start, or with `distinct` of each edge once."""
     if not spec.distinct:
         return sort_by_start(run_edges(runs, spec.settings, namespace=spec.namespace), form)
     edges = distinct_edges(runs, spec.settings, namespace=spec.namespace)

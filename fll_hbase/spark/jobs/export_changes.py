@@ -69,8 +69,9 @@ class ChangesSpec:
 def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
     """Append the runs and datasets that changed since the last batch of the log; all of them without one.
 
-    The call first completes a batch that a killed process has left. Raises ConfigurationError if the log or
-    the tables belong to another export, or another process writes the same batch.
+    The call first completes a batch that a killed process has left. Raises ConfigurationError for a store,
+    format or directories that cannot be used, for a log or tables of another export, and if another process
+    writes the same batch. Raises StoreUnavailable.
     """
     started = time.monotonic()
     _check_directories(spark, spec)
@@ -89,7 +90,7 @@ def export_changes(spark: SparkSession, spec: ChangesSpec) -> ChangesReport:
 
 
 def _check_directories(spark: SparkSession, spec: ChangesSpec) -> None:
-    """Raise ConfigurationError if the directories are equal or nested. Iceberg has no directory of tables."""
+    """Raise ConfigurationError if directories are nested or equal. Iceberg has no directory of tables."""
     if spec.form is not LakeFormat.ICEBERG and (
         is_subdirectory(spark, spec.log, spec.out) or is_subdirectory(spark, spec.out, spec.log)
     ):
@@ -109,7 +110,7 @@ def _check_target(last: Batch | None, spec: ChangesSpec) -> None:
 
 
 def _next_batch(last: Batch | None, spec: ChangesSpec, log: str) -> Batch:
-    """Return the batch to write, without counts."""
+    """Return the batch after `last`, up to a grace period ago or the end of `last`, without counts."""
     time_ms = now_ms()
     return Batch(
         number=last.number + 1 if last else 1,
@@ -147,7 +148,10 @@ def _prepare(spark: SparkSession, spec: ChangesSpec, last: Batch | None, batch: 
 
 
 def _publish(spark: SparkSession, lake: LakeTables, batch: Batch, log: ExportLog) -> None:
-    """Append the tables of a committed batch, then remove its attempts and stage. Calls may be repeated."""
+    """Append the rows of a committed batch, mark it as published, and remove what it no longer needs.
+
+    Tables without rows in the batch are skipped. Calls may be repeated.
+    """
     root = _stage_root(batch, log.path)
     stage = StagedTables(spark, f"{root}/{batch.stage}")
     for table, rows in batch.rows.items():

@@ -53,8 +53,9 @@ def load(
 
     `form` is TEXT or PARQUET, with `rows` also CSV. With `rows`, the files have rows of a warehouse, and a
     line of the report is a run. The rejected lines replace the output in the directory `rejects`. A load is
-    idempotent: after any interruption, running it again produces the same rows. Raises ConfigurationError,
-    before a line is read, for a directory with files that no load wrote, or that the load would read.
+    idempotent: after any interruption, running it again produces the same rows. Before a line is recorded,
+    raises StoreUnavailable, and ConfigurationError for a store that cannot be used, or for a directory with
+    files that no load wrote, or that the load would read. Errors of workers are PySparkExceptions.
     """
     started = time.monotonic()
     file_lines = (_ROWS if rows else _DOCUMENTS)[form](spark, paths)

@@ -94,11 +94,11 @@ def apply_retention(
     """Delete runs that started before the cut-offs of all their datasets, then cells that no run references.
 
     Cut-offs of requests apply, too. The job first stores all cut-offs, so that answers report missing runs.
-    With `dry_run` nothing is stored or deleted, and the report has the numbers that would be deleted.
-
-    The job is safe while writers run. After an interruption, the next call continues. Raises CorruptRow,
-    before anything is collected, because an unreadable run row could reference any cell. Raises
-    ConfigurationError for a store that is an incomplete copy.
+    Days are sealed last. With `dry_run` nothing is stored or deleted, and the report has the numbers that
+    would be deleted. The job is safe while writers run. After an interruption, the next call continues. An
+    unreadable run row, which could reference any cell, ends the job before anything but runs is deleted, with
+    the PySparkException of a worker. Raises ConfigurationError without a store or for an incomplete copy,
+    StoreUnavailable and CorruptRow.
     """
     started = time.monotonic()
     with closing(open_store_table(settings, create=False)) as table:
@@ -137,6 +137,7 @@ def apply_retention(
 def _purge_runs(
     spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
 ) -> Removed:
+    """Delete the expired runs, or in a dry run only count them; return their rows, cells and bytes."""
     # Without a cut-off no run can expire, and the scan of all run rows would be useless.
     if policy == RetentionPolicy():
         return NONE_REMOVED
@@ -212,7 +213,7 @@ def _collect_garbage(
 def _count_waiting(
     spark: SparkSession, settings: Settings, garbage: DataFrame, datasets_due: int
 ) -> dict[str, int]:
-    """Return the numbers, by kind, of cells or rows that only the grace period keeps."""
+    """Return the numbers, by kind, of cells, rows and datasets that only the grace period keeps."""
     flags = f.col("flags")
     waiting = garbage.where(flags.bitwiseAND(WAITS) != 0)
     rows = waiting.groupBy(flags.bitwiseAND(sum(WAITING))).count().collect()
@@ -309,6 +310,7 @@ def _write_horizons(batch: pa.RecordBatch, table: Table, collection: Collection)
 
 
 def _delete_cells(batch: pa.RecordBatch, table: Table, collection: Collection) -> Removed:
+    """Delete the cells of the columns `row` and `column` that are old enough; return NONE_REMOVED."""
     keys = zip(batch.column("row").to_pylist(), batch.column("column").to_pylist(), strict=True)
     cells = [CellKey(row, column) for row, column in keys]
     garbage_collection.remove_cells(table, cells, until_ms=collection.until_ms)
@@ -350,7 +352,10 @@ def _sum(removed: DataFrame) -> Removed:
 def _unreferenced_datasets(
     spark: SparkSession, settings: Settings, garbage: DataFrame, persisted: ExitStack
 ) -> DataFrame:
-    """Return, in the column `dataset`, the catalogue rows of datasets and aliases that only garbage names."""
+    """Return, in the column `dataset`, the catalogue rows of datasets and aliases that only garbage names.
+
+    The frame is persisted until `persisted` closes, and is computed by its first action.
+    """
     # Any content may reference a dataset, so live contents are read too.
     contents = persist(
         range_scan.scan_ranges(
@@ -436,7 +441,7 @@ def _hash_stored_cells(
 
 
 def _stamped_hashes(prefix: bytes, page: Sequence[tuple[bytes, Row]]) -> list[tuple[int, int]]:
-    """Return the hash of each known cell of rows of one kind, or of each whole row, and when it was put."""
+    """Return the hash of each known cell of rows of one kind, or of each whole row, and its latest put."""
     hash_of = garbage_collection.hash_cell
     if prefix.startswith(ROW_KINDS):
         return [(hash_of((row, b"")), max(cell[1] for cell in cells.values())) for row, cells in page]

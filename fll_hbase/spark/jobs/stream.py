@@ -71,8 +71,9 @@ def stream(
     """Record batches until `stop` is set, or with `trigger.once` until the source is exhausted.
 
     Calls `report` when a batch is committed. Raises the error of a failed batch; a new start with the same
-    checkpoint continues with it. Raises ConfigurationError, before anything is recorded, for a source that
-    cannot be read, or directories that cannot be written, are below the source, or belong to another stream.
+    checkpoint continues with it. Before anything is recorded, raises StoreUnavailable, and ConfigurationError
+    for a store, source or dead-letter topic that cannot be used, or directories that cannot be written, are
+    below the source, or belong to another stream.
     """
     started = time.monotonic()
     rejects = claim_paths(spark, source, target, paths)
@@ -101,7 +102,8 @@ def claim_paths(
 ) -> BatchRejects:
     """Claim the directories for this source and store, creating absent ones; return the one of rejects.
 
-    Reads and records no line. Raises ConfigurationError for directories of another stream.
+    Reads and records no line. Raises ConfigurationError for directories of another stream, in the folder of
+    the source, in each other, or that cannot be written.
     """
     # A stream that reads its own rejects would never end.
     for path in (paths.checkpoint, paths.rejects):
@@ -137,7 +139,7 @@ def _wait(
 def _report(
     query: StreamingQuery, finished: deque[BatchReport], report: Callable[[BatchReport], None]
 ) -> None:
-    """Report the batches that Spark has committed, with the measured lag, and keep the others."""
+    """Report the batches that Spark has committed, with their lag; all others once the query has ended."""
     while finished:
         progress = _progress(query, finished[0].number)
         if progress is None and query.isActive:
@@ -197,7 +199,10 @@ class _BatchRecorder:
             raise
 
     def _record(self, batch: DataFrame, number: int) -> None:
-        """Record a micro-batch and its rejects, and keep its report; raise _Stopped once stopped."""
+        """Record a micro-batch and its rejects, and keep its report; raise _Stopped once stopped.
+
+        Waits before while REPORTS_MAX reports are not printed. Batch 0 is checked by the source.
+        """
         context = batch.sparkSession.sparkContext
         if self.stop.is_set():
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
@@ -228,7 +233,10 @@ class _BatchRecorder:
         return outcomes.unionByName(self.source.refused_lines(batch))
 
     def _reject(self, outcomes: DataFrame, batch: DataFrame, number: int, counts: LineCounts) -> None:
-        """Write the rejected lines in place of an earlier attempt's, and send them as dead letters."""
+        """Write the rejected lines, if any, in place of an earlier attempt's; send them as dead letters.
+
+        Raises TooManyRejects between both, so that no dead letter of a batch beyond the limit is sent.
+        """
         if not counts.rejected:
             self.rejects.replace(number, None)
             return

@@ -44,7 +44,7 @@ def _map_rows(batches: Iterator[pa.RecordBatch], *, read: ReadRows, ddl: str) ->
 
 
 def to_batch(rows: Sequence[Row], ddl: str) -> pa.RecordBatch:
-    """Return rows, at least one, as one batch in the columns of `ddl`. Raises ValueError without rows."""
+    """Return rows of one length, at least one, as a batch in the columns of `ddl`, or raise ValueError."""
     schema = arrow_schema(ddl)
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

@@ -65,7 +65,7 @@ def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> It
 
 
 def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[RunKey]) -> Iterable[Json]:
-    """Return the events of runs, without runs deleted since they were listed."""
+    """Return the events of runs in their order, without runs deleted since. Raises ContentMissing."""
     # Runs recorded by an earlier release have no namespace in their keys.
     details = store.events.run_details([*runs, *(RunKey(run.run) for run in runs if run.namespace)])
     listed = (
@@ -83,7 +83,10 @@ def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: lis
 def _content(
     store: StoreComponents, cache: LRUCache[str, Content], committed: CommittedRun
 ) -> Content | None:
-    """Return the content of a run, or None if both were purged since the run was read."""
+    """Return the content of a run, or None if both were purged since the run was read.
+
+    Raises ContentMissing, a CorruptRow, if the run still refers to it.
+    """
     # A missing content is corruption only while a run still has it, since retention may run during an export.
     checksum = committed.checksum
     if checksum not in cache:
@@ -113,7 +116,7 @@ def _dataset_batches(
 
 
 def _tags(tags: TagStore, metadata: DatasetMetadata, has_tags: bool) -> Iterable[FieldTag]:
-    """Return the tags of the fields of a dataset; `has_tags` is whether any field of the store has one."""
+    """Return the tags of a dataset's fields; () if it was purged, or the store has none (`has_tags`)."""
     try:
         return list(tags.dataset_tags(metadata.dataset)) if has_tags else ()
     # The dataset was purged after the catalogue was read.

@@ -89,7 +89,7 @@ def is_long(bytes_max: int) -> Column:
 def is_plain(lines: DataFrame, *, bytes_max: int) -> bool:
     """Return whether each line of a frame with SIZE has a different run, and none is long.
 
-    This reads all lines that are not blank, unless the first ones repeat a run.
+    This reads all lines that are not blank, unless one of the first FIRST_LINES repeats a run.
     """
     is_long_line = is_long(bytes_max)
     texts = lines.where(is_long_line | _has_text())
@@ -127,7 +127,7 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
 
 
 def _with_run(lines: DataFrame) -> DataFrame:
-    """Add KEY, which lines of one run share, and START_MS, which is null if unknown."""
+    """Add KEY, by run or by text for lines without one, and START_MS in milliseconds, null if unknown."""
     # With Spark's own expressions, so that lines move from the JVM to Python only to be recorded (decision
     # 0014).
     parsed = _with_members(lines)

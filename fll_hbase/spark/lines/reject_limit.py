@@ -24,7 +24,7 @@ class RejectLimit:
         return self.share is not None and rejected > self.share * read
 
     def is_exceeded_by_task(self, rejected: int, read: int) -> bool:
-        """Return the same for a part of the lines, which may not be representative while it is small."""
+        """Return `is_exceeded` for a part of the lines; a share is not exceeded before LINES_MIN lines."""
         return (self.count is not None or read >= LINES_MIN) and self.is_exceeded(rejected, read)
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ NO_LIMIT = RejectLimit()
 
 
 def parse_limit(text: str) -> RejectLimit:
-    """Parse a number such as `100`, or a share such as `5%`. Raises ConfigurationError."""
+    """Parse a number from 0 such as `100`, or a share up to 100% such as `5%`. Raises ConfigurationError."""
     try:
         if text.endswith("%"):
             # This comparison also refuses NaN.

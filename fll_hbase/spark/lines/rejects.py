@@ -27,7 +27,10 @@ def rejected_lines(outcomes: DataFrame) -> DataFrame:
 
 
 def write_rejects(outcomes: DataFrame, lines: DataFrame, directory: OutputDirectory, *, count: int) -> None:
-    """Replace the output in the directory with the `count` rejected lines of outcomes."""
+    """Replace the output in the directory with the `count` rejected lines of outcomes.
+
+    All `lines` are counted for the line numbers. Raises LineageError as `OutputDirectory.replacing`.
+    """
     with directory.replacing() as url:
         # Only with rejects, because numbering counts the lines of every block and reads all input again.
         if count:
@@ -49,7 +52,7 @@ def _append_lines(rejected: DataFrame, path: str, count: int) -> None:
 
 
 def text_columns(raw: Column, name: str = "value", bytes_name: str = "bytes") -> tuple[Column, Column]:
-    """Return bytes as text, and in base64 if they are not UTF-8."""
+    """Return bytes as text, with U+FFFD for invalid ones, and in base64 if there are any, else null."""
     text = raw.cast("string")
     # `format_string` replaces invalid bytes, in Spark 3.5 as in 4, which alone has `is_valid_utf8`.
     replaced = f.format_string("%s", text).cast("binary")

@@ -27,7 +27,7 @@ _STRICT = {"mode": "FAILFAST", "enforceSchema": "false"}
 
 
 def read_csv_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Read CSV files with equal header lines as lines of JSON. A damaged row fails the job."""
+    """Read CSV files with equal headers as lines of JSON, without NULL_TEXTS. A damaged row fails the job."""
     rows = spark.read.options(**OPTIONS, **_CSV, **_STRICT).csv(list(paths))
     columns = {name: f.col(f"`{name}`") for name in rows.columns}
     values = [f.when(~column.isin(*NULL_TEXTS), column).alias(name) for name, column in columns.items()]
@@ -36,7 +36,7 @@ def read_csv_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def read_parquet_rows(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Read Parquet files, whose columns are those of the rows, as lines of JSON."""
+    """Read the rows of Parquet files, one column for each column of the rows, as lines of JSON."""
     rows = spark.read.options(**OPTIONS).parquet(*paths)
     row_index = f.col("_metadata.row_index").alias(POSITION)
     values = [f.col(f"`{name}`") for name in rows.columns]

@@ -126,8 +126,8 @@ def _ingest_runs(
 def counted_faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches of OUTCOMES in which lines with equal faults beyond EQUAL_FAULTS are one row, at the end.
 
-    The row counts these lines in `count`, and has the place of the first one, without its value.
-    After FAULTS_MAX different faults, each line with a new fault has its own row.
+    The row counts these lines in `count`, and has the place of the first one, and its value only if `count`
+    is 1. After FAULTS_MAX different faults, each line with a new fault has its own row.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     rest: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -158,8 +158,8 @@ def _is_counted(
 def ingest_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
     """Record batches of LINE in this process, one call of the store each; yield batches of OUTCOMES.
 
-    Raises StoreUnavailable after the retries, and then any of the lines may be stored. Raises TooManyRejects
-    with the first rejected lines of a batch.
+    Raises StoreUnavailable after the retries, and ConfigurationError; any of the lines may then be stored.
+    Raises TooManyRejects with the first rejected lines of the recorded batch that exceeds `rejects_max`.
     """
     worker = _worker(target.settings)
     retrying = RETRY.retrying(StoreUnavailable)
@@ -196,7 +196,10 @@ def _ingest(
 
 
 def _read(reader: DocumentReader, line: bytes, time_ms: int, target: Target) -> ParsedDocument | LineageError:
-    """Read a line with the target's default namespace; return its error, if it has one."""
+    """Read a line, in the target's namespace unless it names one; return the error that refuses it.
+
+    Raises StoreUnavailable and ConfigurationError, since SQL reads the catalogue.
+    """
     bytes_max = target.settings.document_bytes_max
     # The carriage return of a CRLF ending is not part of the document.
     if len(line.rstrip(b"\r")) > bytes_max:

@@ -55,7 +55,8 @@ def claim_checkpoint(spark: SparkSession, path: str, identity: StreamIdentity) -
 
     Before the first batch, another identity replaces the stored one. Afterwards, identities that differ raise
     ConfigurationError with both values. Return the identity with the time of the first start, without
-    credentials. Raises ConfigurationError for a directory with other files.
+    credentials. Raises ConfigurationError for a directory with other files or a damaged identity, or that
+    cannot be written.
     """
     public = {name: _CREDENTIALS.sub("//", value) for name, value in asdict(identity).items()}
     wanted = StreamIdentity(**public)
@@ -91,6 +92,7 @@ def _compare(stored: StreamIdentity, wanted: StreamIdentity, path: str) -> None:
 
 
 def _refuse_foreign_names(directory: HadoopDirectory, path: str) -> None:
+    """Raise ConfigurationError for the first name that is neither Spark's, hidden, nor IDENTITY_FILE."""
     for name in directory.names():
         if name not in _SPARK_NAMES | {IDENTITY_FILE} and not name.startswith((".", "_")):
             raise ConfigurationError(

@@ -129,7 +129,7 @@ class KafkaOptions:
         return {**client, "kafka.bootstrap.servers": self.servers}
 
     def reader_options(self) -> dict[str, str]:
-        """Return the options of Spark's reader. Members of this class take precedence over `extra`."""
+        """Return the options of Spark's reader, except `ending`; members take precedence over `extra`."""
         topics = (
             {"subscribePattern": self.topic_pattern} if self.topic_pattern else {"subscribe": self.topics}
         )
@@ -165,6 +165,7 @@ def parse_source(
     """Parse `kafka://host:port[,host:port]/topic[,topic]` or the path of a folder. Raises ConfigurationError.
 
     None means the default. With a pattern, the URL has no topics. `kafka` are members of KafkaOptions.
+    Options of the other kind of source are refused, and unknown ones in `extra`.
     """
     given = {name: value for name, value in kafka.items() if value is not None}
     if not source.startswith(KAFKA):
@@ -209,7 +210,7 @@ def parse_dead_letter(url: str, source: SourceOptions) -> DeadLetterTopic:
 
 
 def _parse_url(url: str) -> tuple[str, str]:
-    """Return servers and topics, which may be empty. Raises ConfigurationError."""
+    """Return servers and topics, "" if missing. Raises ConfigurationError for a user, or no servers."""
     servers, _, topics = url.removeprefix(KAFKA).partition("/")
     if "@" in url:
         # Do not repeat the password in the error, which is logged.
@@ -269,7 +270,8 @@ def _unknown(name: str, spelling: Mapping[str, str], open_prefix: str) -> str:
 def parse_position(text: str, *, now_ms: int) -> str:
     """Parse a position in topics: `earliest`, `latest`, a time, or offsets by topic and partition as JSON.
 
-    Return the same words, milliseconds since 1970, or JSON with sorted members. Raises ValueError.
+    Return the same words, milliseconds since 1970, rounded up, or JSON with sorted members. Raises
+    ValueError.
     """
     if text in (EARLIEST, LATEST):
         return text
@@ -309,6 +311,7 @@ def _check_offset(offset: Any) -> int:
 
 
 def _starting_options(position: str) -> dict[str, str]:
+    """Return Spark's options for a parsed position; partitions without a later message begin at their end."""
     if position.isdecimal():
         # By default a partition without a later message is an error.
         return {"startingTimestamp": position, "startingOffsetsByTimestampStrategy": LATEST}

@@ -48,7 +48,11 @@ class Rejection:
     dead_letter: DeadLetterTopic | None = None
 
     def check(self, rejected: DataFrame, counts: LineCounts) -> None:
-        """Raise TooManyRejects with the first located lines if the rejected lines of a batch are too many."""
+        """Raise TooManyRejects with the first located lines if a batch's rejected lines exceed the limit.
+
+        For a share, a batch of fewer than BATCH_LINES_MIN lines counts as that many. Reads `rejected` only to
+        raise.
+        """
         if not self.limit.is_exceeded(counts.rejected, max(counts.read, BATCH_LINES_MIN)):
             return
         first = rejected.select("file", "line", f.element_at("faults", 1).alias("fault")).sort("file", "line")
@@ -77,7 +81,10 @@ class BatchRejects:
         claim(spark, path, self._owner, parts=BATCH)
 
     def replace(self, number: int, rejected: DataFrame | None, *, count: int = 0) -> None:
-        """Replace the rejected lines of an earlier attempt at a batch by `count` located lines, or none."""
+        """Replace the rejected lines of an earlier attempt at a batch by `count` located lines, or by none.
+
+        Raises ConfigurationError as `claim`, and LineageError as `OutputDirectory.replacing`.
+        """
         name = f"{BATCH}{number}"
         if rejected is None and not HadoopDirectory(self._spark, self._path).exists(name):
             return

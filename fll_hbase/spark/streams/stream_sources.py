@@ -125,7 +125,7 @@ class KafkaSource:
         return False
 
     def check_first(self, batch: DataFrame) -> None:
-        """Raise LineageError for messages of a schema registry unless the options declare that format."""
+        """Raise LineageError for the first message of a schema registry, if the options declare no format."""
         if self.options.value_format is not ValueFormat.DETECT:
             return
         wire = batch.where(_has_wire_format())
@@ -147,7 +147,7 @@ class KafkaSource:
         return readable.select(value.alias(VALUE), FILE, BLOCK, POSITION, TIME_MS)
 
     def refused_lines(self, batch: DataFrame) -> DataFrame:
-        """Return messages in another format or above the size limit as OUTCOMES; large ones are cut."""
+        """Return messages in another format or above the size limit as rejected OUTCOMES, large ones cut."""
         is_large = f.octet_length(MESSAGE) > self.bytes_max
         shown = f.when(is_large, f.substring(MESSAGE, 1, FIRST_BYTES))
         refused = batch.where(self._fault().isNotNull())
@@ -219,7 +219,7 @@ def _format_fault(value_format: ValueFormat) -> Column:
 
 
 def _is_read(options: KafkaOptions) -> Column:
-    """Return whether a message is before the end of the stream, if it has one."""
+    """Return the condition that a message is before the end; true without an end and for LATEST."""
     if options.ending.isdecimal():
         return f.unix_millis("timestamp") < int(options.ending)
     ends = [
