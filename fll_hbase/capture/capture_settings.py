@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
@@ -88,10 +89,12 @@ def read_settings(
             faults.append(str(error).replace(f"{variable}=", f"{source}="))
     if not values.get("capture_url"):
         return None
-    spool = _spool(str(values["capture_spool"]), environment)
     faults += _faults(values)
-    if spool is None:
-        faults.append(f"the spool {values['capture_spool']!r} is not a path")
+    spool = None
+    try:
+        spool = _spool(str(values["capture_spool"]), environment)
+    except ConfigurationError as error:
+        faults.append(str(error))
     if faults or spool is None:
         raise ConfigurationError("; ".join(faults))
     return CaptureSettings(
@@ -105,22 +108,28 @@ def read_settings(
 
 
 def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the default directory of plans: `fll-capture` in XDG_STATE_HOME, else in ~/.local/state."""
+    """Return the default directory of plans: `fll-capture` in XDG_STATE_HOME, else in ~/.local/state.
+
+    Raises ConfigurationError for a user without a home directory.
+    """
     state = environment.get("XDG_STATE_HOME", "")
     # The XDG base directory specification ignores relative paths.
-    base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
+    try:
+        base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
+    except RuntimeError:
+        raise ConfigurationError("this user has no home directory: set FLL_CAPTURE_SPOOL") from None
     return base / "fll-capture"
 
 
-def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
-    """Return the directory of plans, the default for "", or None if the text cannot be a path."""
+def _spool(path: str, environment: Mapping[str, str]) -> Path:
+    """Return the directory of plans, the default for "". Raises ConfigurationError for no path."""
     if not path:
         return default_spool(environment)
-    try:
-        return None if "\0" in path else Path(path).expanduser()
-    except RuntimeError:
-        # The path names the home directory of an unknown user.
-        return None
+    # A path may name the home directory of an unknown user.
+    with suppress(RuntimeError):
+        if "\0" not in path:
+            return Path(path).expanduser()
+    raise ConfigurationError(f"the spool {path!r} is not a path")
 
 
 def _faults(values: Mapping[str, str | int]) -> list[str]:

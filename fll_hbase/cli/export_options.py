@@ -69,7 +69,7 @@ def _export(system: str, values: dict[str, Any]) -> LineageExport:
 def export_options(command: Command) -> Command:
     """Add the options, which the command receives as `export`, a LineageExport or None.
 
-    Put this below `run_options` and `row_options`: it also needs `file`, `namespace` and `dbt_target`. A
+    Put this below `run_options` and `row_options`. It also needs `file`, `namespace` and `dbt_target`. A
     wrong combination is a UsageError.
     """
 

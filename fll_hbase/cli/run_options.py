@@ -150,10 +150,10 @@ def run_options(command: Command) -> Command:
 
 
 def file_run(kind: str, values: Mapping[str, Any]) -> FileRun:
-    """Return the run of a FILE from checked values of options, of which `run` and `start` may be missing.
+    """Return the run of a FILE from checked values of options. `run` and `start` may be missing.
 
     `start` defaults to now, `run` to a new UUID, `dialect` to the first. Raises UsageError for an --argument
-    without a key or `=`, and InvalidQuery for a `start` that is no time.
+    without a key or `=`, and InvalidQuery for an invalid `start`.
     """
     start = resolve_option("start", values.get("start") or "now")
     pairs = [argument.partition("=") for argument in values["argument"]]

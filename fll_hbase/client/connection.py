@@ -217,7 +217,7 @@ class Connection(LineageClient):
         """Return the pages up to the limit, joined; `incomplete` names what cut any page.
 
         `incomplete` also says if more items follow. Without a limit, LIMIT applies, unless the query reads
-        all. The window and `next_page` are those of the last page. If pages cannot be joined, the answer is
+        all. The window and `next_page` come from the last page. If pages cannot be joined, the answer is
         the first page.
         """
         default = None if paged.reads_all else LIMIT

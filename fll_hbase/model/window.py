@@ -24,7 +24,7 @@ BOTH = (Direction.BACKWARD, Direction.FORWARD)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The runs that a query counts: those that start from `start_ms` (included) to `stop_ms` (excluded).
+    """The runs that a query counts, from a start of `start_ms` (included) to one of `stop_ms` (excluded).
 
     Both are milliseconds since 1970; `start_ms` is at most `stop_ms`. Failed and aborted runs count only with
     `failed`, except in lists and counts of runs, which have runs in any state.

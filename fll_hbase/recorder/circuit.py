@@ -33,7 +33,7 @@ class Circuit:
         self._left_seconds = self._budget_seconds
         self._updated = clock()
         self.is_open = False
-        """Whether the latest call failed."""
+        """True after a failed call, until one succeeds."""
         self._pause_seconds = PAUSE_SECONDS_FIRST
         self._next_attempt = 0.0
 
@@ -44,8 +44,8 @@ class Circuit:
     def limit_seconds(self) -> float:
         """Return how many seconds the next call may wait.
 
-        If the circuit is open, this is half of the time left, from 0.1 to 5 s. If it is closed, this is what
-        is left beyond half of the budget, and never less than if it were open.
+        Open: half of the time left, from 0.1 to 5 s. Closed: the time left beyond half of the budget, but at
+        least as much as an open circuit allows.
         """
         left = self._refill()
         probe = max(min(PROBE_SECONDS, left / 2), LIMIT_SECONDS_MIN)

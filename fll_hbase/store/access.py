@@ -116,7 +116,7 @@ class AccessStore:
         return replace(stored, revoked_ms=at_ms)
 
     def set_grants(self, subject: Subject, grants: Sequence[Grant]) -> None:
-        """Add grants to those of a user or group, durably. Raises InvalidQuery for what `is_name` refuses."""
+        """Give a user or group further grants, durably. Raises InvalidQuery for what `is_name` refuses."""
         check_names(subject.name, grants)
         key, mark = access_rows.grants_row(subject), _mark(self._clock())
         self._write(*(Put(key, access_rows.grant_column(grant), mark) for grant in grants))

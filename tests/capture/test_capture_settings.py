@@ -117,3 +117,14 @@ def test_the_default_spool_is_below_that_of_the_user() -> None:
     assert default_spool({"XDG_STATE_HOME": "/state"}) == Path("/state/fll-capture")
     assert default_spool({"XDG_STATE_HOME": "state"}) == Path.home() / ".local/state/fll-capture"
     assert default_spool({}) == Path.home() / ".local/state/fll-capture"
+
+
+def test_a_user_without_a_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    # As for a user id of a container that no passwd file has.
+    monkeypatch.setattr(Path, "expanduser", refuse)
+    with pytest.raises(ConfigurationError, match="set FLL_CAPTURE_SPOOL"):
+        default_spool({})
+    assert default_spool({"XDG_STATE_HOME": "/state"}) == Path("/state/fll-capture")

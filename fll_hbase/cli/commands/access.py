@@ -46,7 +46,7 @@ class _SubjectParam(click.ParamType):  # type: ignore[type-arg]  # generic since
 def _grant_options(*, required: bool) -> Option:
     """Add --role and --namespace, each repeatable, received as `grants` of each role on each pattern.
 
-    Without either, `grants` is empty, unless they are `required`; one of them alone is a UsageError.
+    Without either, `grants` is empty unless `required`. One without the other is a UsageError.
     """
 
     def decorate(command: Command) -> Command:

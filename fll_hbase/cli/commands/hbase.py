@@ -160,7 +160,7 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
 
 
 def _rows(table: Table, prefix: bytes, last: bytes) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows with a prefix, or all for an empty one, after the key `last` unless it is empty."""
+    """Yield the rows with a prefix ("" for all), after the key `last` unless it is empty."""
     start = max(prefix, last + b"\x00") if last else prefix
     stop = prefix + b"\xff" if prefix else EVERYTHING[1]
     while start < stop:

@@ -189,7 +189,7 @@ def _check(
 def _read(
     file: BinaryIO | None, source: RowFile | FileRun | LineageExport | None, bytes_max: int
 ) -> Iterator[InputLine]:
-    """Yield the documents of FILE, or those that `source` makes of it; none without FILE."""
+    """Yield the documents of FILE, or what `source` makes of it. Without FILE there are none."""
     if file is None:
         return iter(())
     if isinstance(source, RowFile):
@@ -276,7 +276,7 @@ class _Report:
             bar.print("further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)")
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
-        """Print a warning that was not printed before; after WARNINGS_MAX, only that there are others."""
+        """Print a warning once. After WARNINGS_MAX of them, print only that there are others."""
         # The set grows to one more than the maximum, to mark that the last line was printed.
         if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return

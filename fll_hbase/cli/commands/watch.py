@@ -73,7 +73,7 @@ def watch(
 
 
 def _events(client: Connection, query: Events, *, follow: bool) -> Iterator[list[Event]]:
-    """Yield lists of new events of a server, oldest first, which may be empty; if `follow`, forever."""
+    """Yield lists of new events of a server, oldest first, which may be empty. With `follow`, never end."""
     # Further documents of a millisecond can arrive after a request, so the next request includes it again.
     shown: set[Event] = set()
     while True:

@@ -236,7 +236,7 @@ def _add_node(
 
 
 def _unlinked(body: FieldLineageAnswer) -> list[str]:
-    """Return a note with up to five operations of the answer without a field or link; none without any."""
+    """Return a note with up to five operations without a field or link, or [] if all have one."""
     linked = {name for item in body.connections for name in item.operations or (item.operation,)}
     linked |= {node.origin for node in body.nodes}
     written = {dataset for node in body.nodes for dataset in node.destinations()}

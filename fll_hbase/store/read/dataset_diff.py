@@ -39,7 +39,7 @@ class WaysOfField(NamedTuple):
     base: Ways
 
     def changes(self, queries: Sequence[WindowQuery]) -> list[WaysOfWindow]:
-        """Return the ways of the window alone, then those of the base window alone, for the two `queries`."""
+        """Return the ways that only the window has, then the ways that only the base window has."""
         window, base = queries
         gained = {digest: self.window[digest] for digest in self.window.keys() - self.base.keys()}
         lost = {digest: self.base[digest] for digest in self.base.keys() - self.window.keys()}

@@ -212,7 +212,7 @@ class EventMerger:
         return run_events.decode_run_facts(body)
 
     def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> Mapping[str, bytes]:
-        """Return `bodies` with those of all events, reading any others. Raises CorruptRow."""
+        """Return `bodies` with every body that the events need, reading missing ones. Raises CorruptRow."""
         missing = set(_digests(events)) - bodies.keys()
         return {**self.bodies(sorted(missing)), **bodies} if missing else bodies
 

@@ -70,7 +70,7 @@ class HorizonReader(Reader):
     def any_retained_from_ms(self, window: Window, may_read: Callable[[str], bool]) -> int | None:
         """Return the latest horizon (ms) of lists of runs if a window begins before it, else None.
 
-        It is that of all readable datasets, except that requests for single datasets do not count.
+        Requests for all readable datasets count, but no requests for single datasets.
         """
         return _if_later(self._requests.current().latest_ms(may_read), window)
 

@@ -160,7 +160,7 @@ def as_values(result: QueryResult) -> QueryResult:
 
 
 def _as_value(column: ColumnProvenance, rows: RowDependencies) -> ColumnProvenance:
-    """Return a column with the influences on its rows; its text belongs to another statement."""
+    """Return a column with the influences on its rows, without the text of another statement."""
     return replace(column, indirect=column.indirect | rows.indirect, text="", steps=(), origin=None)
 
 
