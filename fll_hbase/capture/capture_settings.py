@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
@@ -66,8 +65,8 @@ def read_settings(
     """Return the settings, or None if the URL is unset or empty, which turns capture off.
 
     `arguments` are keyed by the names of `config.Settings`. `spark_value` returns the value of a setting of
-    the application. The first value that is not None counts: argument, setting, `environment`, default. The
-    token is always `FLL_TOKEN`. If there is a URL, raises ConfigurationError with every error.
+    the application. The first value counts that is not None: argument, setting, `environment`, default. The
+    token is `FLL_TOKEN`. If there is a URL, raises ConfigurationError with every error.
     """
     values: dict[str, str | int] = {}
     faults: list[str] = []
@@ -78,11 +77,10 @@ def read_settings(
             (spark_name, spark_value(spark_name)),
             (variable, environment.get(variable)),
         )
-        given = [(source, value) for source, value in sources if value is not None]
-        if not given:
+        source, value = next((item for item in sources if item[1] is not None), ("", None))
+        if value is None:
             values[name] = getattr(config.DEFAULTS, name)
             continue
-        source, value = given[0]
         try:
             values[name] = config.convert(name, _WORDS.get(str(value).lower(), value))
         except ConfigurationError as error:
@@ -90,11 +88,7 @@ def read_settings(
     if not values.get("capture_url"):
         return None
     faults += _faults(values)
-    spool = None
-    try:
-        spool = _spool(str(values["capture_spool"]), environment)
-    except ConfigurationError as error:
-        faults.append(str(error))
+    spool = _spool(str(values["capture_spool"]), environment, faults)
     if faults or spool is None:
         raise ConfigurationError("; ".join(faults))
     return CaptureSettings(
@@ -121,15 +115,19 @@ def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
     return base / "fll-capture"
 
 
-def _spool(path: str, environment: Mapping[str, str]) -> Path:
-    """Return the directory of plans, the default for "". Raises ConfigurationError for no path."""
-    if not path:
-        return default_spool(environment)
-    # A path may name the home directory of an unknown user.
-    with suppress(RuntimeError):
+def _spool(path: str, environment: Mapping[str, str], faults: list[str]) -> Path | None:
+    """Return the directory of plans, the default for "", or add to `faults` why there is none."""
+    try:
         if "\0" not in path:
-            return Path(path).expanduser()
-    raise ConfigurationError(f"the spool {path!r} is not a path")
+            return Path(path).expanduser() if path else default_spool(environment)
+    except ConfigurationError as error:
+        faults.append(str(error))
+        return None
+    except RuntimeError:
+        # The path names the home directory of an unknown user.
+        pass
+    faults.append(f"the spool {path!r} is not a path")
+    return None
 
 
 def _faults(values: Mapping[str, str | int]) -> list[str]:

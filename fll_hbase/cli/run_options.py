@@ -136,9 +136,8 @@ def run_options(command: Command) -> Command:
     def with_file_run(*, sql: bool, pipeline: bool, **others: Any) -> None:
         if sql and pipeline:
             raise click.UsageError("Give --sql or --pipeline, not both.")
-        kind = SQL if sql else PIPELINE if pipeline else ""
-        if not kind and is_sql(others["file"]):
-            kind = SQL
+        is_script = sql or (not pipeline and is_sql(others["file"]))
+        kind = SQL if is_script else PIPELINE if pipeline else ""
         # `namespace` stays among the others, because every `fll record` accepts it, but here it is required.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind)
