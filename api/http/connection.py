@@ -200,7 +200,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._finish(task)
 
     def _answer(self, task: Task) -> AnsweredRequest:
-        """Answer a request, log failures and return it with its status (CLIENT_LEFT_STATUS if unanswered)."""
+        """Answer a request unless the connection is broken, and return it with the status that the app chose.
+
+        Without one, the status is CLIENT_LEFT_STATUS. An error is logged and answered by 500.
+        """
         answering = task
         # A request of a broken connection is not processed. A client that sends and leaves must have its
         # request processed, so the connection is tested before the probe below can break it.

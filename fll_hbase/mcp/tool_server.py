@@ -99,7 +99,10 @@ def require_sdk() -> None:
 
 
 def create_server(source: ToolSource) -> Server[Any]:
-    """Return an MCP server with a tool for each query, and with `record` if the source can record."""
+    """Return an MCP server with a tool for each query, and with `record` if the source can record.
+
+    Errors of tools are results, but an unknown tool raises MCPError. Call `require_sdk` first.
+    """
     # Imported here, because the SDK takes longer to import than all other modules together.
     import mcp_types as types
     from mcp.server.lowlevel import Server

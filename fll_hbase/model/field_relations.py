@@ -222,7 +222,7 @@ def all_relations(field_map: FieldMap, *, pairs_max: int) -> DatasetLineageSet:
 
 
 def is_same_lineage(left: FieldMap, right: FieldMap) -> bool:
-    """Return whether two field maps relate the same fields, however their sets are divided."""
+    """Return whether two field maps are equal in all but the division into sets."""
     if _ends(left) != _ends(right):
         return False
     positions = range(len(left.fields))

@@ -138,7 +138,7 @@ class _Masking:
         return name not in self._hidden and name not in self._dropped
 
     def mask(self, operation: Operation) -> Operation:
-        """Return a visible operation with masked names.
+        """Return a visible operation with masked names, and note its fields for `hidden_operations`.
 
         A WRITE loses its description, as does any operation connected to a hidden one. Others stay unchanged.
         """

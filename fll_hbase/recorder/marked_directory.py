@@ -74,9 +74,10 @@ def _is_empty(directory: Path, marked: Marker) -> bool:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Create a file of this user only, and return once its content is on the disk.
+    """Create a file of this user only, and return once its content, but not its name, is on the disk.
 
-    Raises OSError, also if it exists. A file that cannot be written in full stays.
+    Call `flush_directory` for the name. Raises OSError, also if it exists. A file that cannot be written in
+    full stays.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:

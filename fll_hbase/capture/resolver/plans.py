@@ -143,7 +143,10 @@ def _find_writes(plan: Plan, relations: Sequence[Relation]) -> list[Write]:
 def _root_columns(
     plan: Plan, relations: Sequence[Relation]
 ) -> tuple[list[ColumnLineage], frozenset[IndirectInput]]:
-    """Return the columns, by position, of a checkpoint or batch, and the influences on its rows."""
+    """Return the columns, by position, that the last node writes, and the influences on its rows.
+
+    They are the columns of its query, else of its last child if it has no output, else its own.
+    """
     root = plan.nodes[-1]
     query = root.plan(*QUERIES)
     number = root.children[-1] if query is None and root.children and not root.rows("output") else query

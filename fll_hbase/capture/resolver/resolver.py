@@ -201,7 +201,10 @@ class Resolver:
         output: DatasetName,
         lineage: LineageNames,
     ) -> WriteEvent:
-        """Return the event of one write, with None for fields if unknown or if only the table changes."""
+        """Return the event of one write; `fields` is None if the plan is unknown or only the table changes.
+
+        Single columns of unknown lineage are only in `types`. Unknown lineage is logged once.
+        """
         rows = lineage.rows(write.rows, plan.sources_of(write))
         inputs_of = {
             name: tuple(_field_inputs(column, plan.texts.get(column.row, ""), lineage))

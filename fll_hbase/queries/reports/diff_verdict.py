@@ -81,7 +81,10 @@ def is_complete(body: Json) -> bool:
 
 
 def absent_text(diff: Json) -> str:
-    """Return which window has no run that made the field, or "" if both have such runs."""
+    """Return which window has no run that made the field, as a sentence, or "" if both have such runs.
+
+    The diff must be complete and have a difference.
+    """
     if diff["kept"]:
         return ""
     for change, window in (("gained", "window"), ("lost", "base window")):

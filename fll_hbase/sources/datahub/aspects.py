@@ -1,4 +1,4 @@
-"""Aspects of lineage (`upstreamLineage`, `dataJobInputOutput`, predecessors), and of datasets themselves.
+"""Aspects of lineage (`upstreamLineage`, `dataJobInputOutput`), and of datasets themselves.
 
 Each reader of lineage returns an AspectLineage: datasets read and written, and the derivations of fields. The
 readers of other aspects return the fields, types, tags or description of a dataset.
@@ -105,7 +105,10 @@ def fine_grain_upstream_lineage(aspect: Part, dataset: Dataset) -> AspectLineage
 
 
 def data_job_input_output(aspect: Part) -> AspectLineage:
-    """Read `dataJobInputOutput`: inputs and outputs as urns or edges, and fine-grained entries."""
+    """Read `dataJobInputOutput`: input and output datasets and fields, and fine-grained entries.
+
+    The datasets of listed fields count as well. `inputDatajobs` are ignored.
+    """
     data = without_nulls(aspect)
     inputs = _read_field_set(data, "input")
     outputs = _read_field_set(data, "output")

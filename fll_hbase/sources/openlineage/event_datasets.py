@@ -480,7 +480,10 @@ def _dataset_input(column: InputColumn) -> InputColumn:
 def _read_inputs(
     holder: Part, name: str, source: SourceLookup, field_description: str
 ) -> Iterator[InputColumn]:
-    """Yield each readable input of a column once for each transformation, or as direct if it has none."""
+    """Yield each readable input of a column once for each readable transformation.
+
+    An input without any is direct, with `field_description`. Unreadable parts add warnings.
+    """
     for item in holder.optional_items(name):
         located = source(item) if item.as_optional_object().is_object else None
         if located is not None:

@@ -156,7 +156,10 @@ class FieldDiffReader(FieldGraphReader):
         )
 
     def _unite(self, unions: Sequence[_WindowUnion], *, indirect: bool) -> set[FieldOfContent]:
-        """Add all contents to the windows that have them; return the contents not read in time."""
+        """Add contents to the windows that have them, in place; return the contents not read in time.
+
+        Raises DeadlineExceeded if none was read in time.
+        """
         # Sorted, so that a limit always cuts the same part; a content of both windows is read once.
         listed, count = sorted(frozenset().union(*(union.contents for union in unions))), 0
         derived = deadline.until_over(self._operations(listed), truncated_by=set())

@@ -183,7 +183,10 @@ class FieldHistoryReader(Reader):
                 yield single
 
     def _complete(self, query: WindowQuery, contents: _Contents, day: int, listed: _Day) -> _Day:
-        """Return all runs of a day, read again; `listed` contains the known runs of the day by content."""
+        """Return all runs of the listed contents on a day, read again without a limit.
+
+        They are grouped by dataset and content, not sorted by time across contents.
+        """
         query = replace(query, window=query.window.overlap(calendars.day_window(day)))
         by_name: dict[Dataset, dict[str, list[DayRuns]]] = {}
         for checksum, runs in listed:

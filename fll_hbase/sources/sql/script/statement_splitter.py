@@ -347,7 +347,10 @@ class _Splitter:
         return [], text, language
 
     def _returned(self, kind: int) -> tuple[Token, ...]:
-        """Return the query or `SELECT value` after a function's only RETURN or its AS, () if unclear."""
+        """Return the query or `SELECT value` after a function's only RETURN or its AS, () if unclear.
+
+        `kind` is the position of the word FUNCTION; the body has been read up to the current position.
+        """
         words = [self._word(number) for number in range(kind, self._position)]
         starts = [number + 1 for number, word in enumerate(words) if word == "RETURN"]
         if (

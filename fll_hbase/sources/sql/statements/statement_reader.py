@@ -113,7 +113,8 @@ def _read_block(script: ScriptState, procedure: Procedure, label: str, called: s
 def _read_rows(script: ScriptState, rows: Rows) -> None:
     """Give the names of a loop, cursor, FETCH or assignment their columns, unknown if unreadable.
 
-    The columns of a query that derives too many columns are unknown, too, with a warning.
+    An assigned variable keeps its earlier value in that case. A query that derives too many columns is
+    unreadable, with a warning.
     """
     if rows.query is not None:
         # A value such as SQL%ROWCOUNT is unknown, which is not an error of the script.
