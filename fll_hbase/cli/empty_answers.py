@@ -61,7 +61,7 @@ def last_run_note(client: Connection, dataset: Dataset, window: WindowText, outp
 
 
 def programs_note(body: ProgramsAnswer, *, listed: bool) -> str:
-    """Return what is said below a list of programs: which are left out, and what unknown columns mean.
+    """Return the note below a list of programs: which are left out, and what unknown columns mean.
 
     Programs with only failed runs are left out unless `listed`.
     """

@@ -51,7 +51,7 @@ def file_name(file: BinaryIO | None) -> str:
 
 def file_status(file: BinaryIO | None) -> os.stat_result | None:
     """Return the size and times of a file on disk, or None for a pipe and for no file."""
-    # A pipe has size 0 and another time each time, and an object that is no system file has no number.
+    # A pipe has size 0 and another time each time, and an object other than a system file has no number.
     try:
         status = os.fstat(file.fileno()) if file else None
     except OSError:

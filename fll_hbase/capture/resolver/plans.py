@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.capture.resolver import row_changes
+from fll_hbase.capture.resolver import row_commands
 from fll_hbase.capture.resolver.dump import QUERIES, Node, Plan, decode_plan
 from fll_hbase.capture.resolver.nodes import resolve_plan
 from fll_hbase.capture.resolver.plan_lineage import (
@@ -163,14 +163,14 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
     query = node.plan(*QUERIES)
     if not isinstance(target, int):
         return
-    removes_all = node.kind in row_changes.DELETES and not row_changes.has_condition(plan, [node])
+    removes_all = node.kind in row_commands.DELETES and not row_commands.has_condition(plan, [node])
     if (node.kind in LIFECYCLES and query is None) or removes_all:
         yield _table_change(plan, node, target)
-    elif node.kind in row_changes.COMMANDS:
-        columns, rows = row_changes.command_columns(plan, relations, node)
-        yield Write(target, columns, _columns_with_types(plan, node.plan(*row_changes.TARGETS)), rows)
-    elif node.kind in row_changes.QUERY_COMMANDS and query is not None and table is not None:
-        columns, rows = row_changes.query_columns(plan, relations, node, table=table, query=query)
+    elif node.kind in row_commands.COMMANDS:
+        columns, rows = row_commands.command_columns(plan, relations, node)
+        yield Write(target, columns, _columns_with_types(plan, node.plan(*row_commands.TARGETS)), rows)
+    elif node.kind in row_commands.QUERY_COMMANDS and query is not None and table is not None:
+        columns, rows = row_commands.query_columns(plan, relations, node, table=table, query=query)
         yield Write(target, columns, _columns_with_types(plan, table), rows)
     elif query is not None:
         relation = relations[query]

@@ -80,7 +80,7 @@ def changed_columns(node: Node, stored: Types) -> tuple[Types, dict[str, str]]:
 
 
 def _parts(change: Any) -> tuple[str, list[str], str]:
-    """Return class, path (not empty) and new value ("" for null). Raises ValueError if it is no change."""
+    """Return class, path (not empty) and new value ("" for null). Raises ValueError otherwise."""
     match change:
         case [str(kind), [str(_), *_] as path, str() | None as value]:
             return kind, [str(name) for name in path], value or ""

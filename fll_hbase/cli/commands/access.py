@@ -197,7 +197,7 @@ def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) ->
 def _lifetime_ms(text: str | None) -> int | None:
     """Return a lifetime in milliseconds, or None for None, which is unlimited.
 
-    Raises InvalidQuery for a text that is no age, is in months or years, or is more than 36,500 days.
+    Raises InvalidQuery for an invalid age, one in months or years, or one of more than 36,500 days.
     """
     if text is None:
         return None

@@ -1,82 +1,23 @@
-"""Dialects: their facts, by the names that documents, engines and clients use.
-
-Dialects with code of their own have a module, and the others are here.
-"""
+"""Dialects: their facts, by the names that documents, engines and clients use."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
 
+from fll_hbase.sources.sql.dialects.ansi import ANSI, SQLITE
+from fll_hbase.sources.sql.dialects.bigquery import BIGQUERY
+from fll_hbase.sources.sql.dialects.clickhouse import CLICKHOUSE
 from fll_hbase.sources.sql.dialects.duckdb import DUCKDB
 from fll_hbase.sources.sql.dialects.facts import DialectFacts
-from fll_hbase.sources.sql.dialects.mysql import MYSQL, with_altered_tables
+from fll_hbase.sources.sql.dialects.mysql import MYSQL
 from fll_hbase.sources.sql.dialects.oracle import ORACLE
-from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT, postgres_name
+from fll_hbase.sources.sql.dialects.postgres import POSTGRES, REDSHIFT
+from fll_hbase.sources.sql.dialects.snowflake import SNOWFLAKE
 from fll_hbase.sources.sql.dialects.spark import DATABRICKS, HIVE, SPARK
 from fll_hbase.sources.sql.dialects.teradata import TERADATA
+from fll_hbase.sources.sql.dialects.trino import ATHENA, TRINO
 from fll_hbase.sources.sql.dialects.tsql import TSQL
-
-# `column::type` is PostgreSQL's syntax, so engines that accept it mostly name it like PostgreSQL.
-ANSI = DialectFacts(name="ansi", fold=str.lower, name_expression=postgres_name, names_casts_only=True)
-
-SQLITE = DialectFacts(name="sqlite", fold=str.lower)
-
-BIGQUERY = DialectFacts(
-    name="bigquery",
-    numbered_columns="f{}_",
-    counts_unnamed=True,
-    has_whole_rows=True,
-    has_values_first=True,
-    pseudo_columns=frozenset(
-        {
-            *("_file_name", "_partitiondate", "_partitiontime", "_table_suffix"),
-            *("_change_type", "_change_timestamp", "_change_sequence_number"),
-        }
-    ),
-)
-
-CLICKHOUSE = DialectFacts(
-    name="clickhouse",
-    is_database_before_table=True,
-    name_parts=2,
-    rewrite_script=with_altered_tables,
-    has_lateral_aliases=True,
-    has_aliases_first=True,
-    has_columns=True,
-    numbers_fields=True,
-)
-
-SNOWFLAKE = DialectFacts(
-    name="snowflake",
-    fold=str.upper,
-    folds_columns=True,
-    has_exact_quotes=True,
-    default_schema="PUBLIC",
-    is_lowercase_platform=True,
-    has_declare_section=True,
-    has_lateral_aliases=True,
-    pseudo_columns=frozenset(
-        {
-            *("metadata$action", "metadata$file_row_number", "metadata$filename", "metadata$isupdate"),
-            *("metadata$file_content_key", "metadata$file_last_modified", "metadata$row_id"),
-        }
-    ),
-    has_staged_columns=True,
-    has_sequences=True,
-    has_session_variables=True,
-)
-
-TRINO = DialectFacts(
-    name="trino",
-    fold=str.lower,
-    folds_columns=True,
-    is_database_before_table=True,
-    numbered_columns="_col{}",
-    numbers_fields=True,
-)
-
-ATHENA = replace(TRINO, name="athena")
 
 # In the order in which an error lists the dialects that accept a statement: the most common first.
 _FACTS = (
