@@ -72,9 +72,7 @@ def programs_note(body: ProgramsAnswer, *, listed: bool) -> str:
         )
         notes.append(f"{programs} failed runs alone; --failed lists them")
     if body.programs_with_unknown_columns:
-        notes.append(
-            "columns unknown: its runs used the dataset without reporting whether they used the field"
-        )
+        notes.append(f"columns unknown: its runs {_WITHOUT_COLUMNS}")
     return "\n".join(notes)
 
 

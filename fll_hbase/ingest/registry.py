@@ -1,8 +1,9 @@
 """Document formats: for each source, what identifies its documents and what reads them, from bytes to runs.
 
-To add a source, write its folder in fll_hbase/sources and add its line to FORMATS. Then `fll record`, the
-Spark jobs and POST /v3/namespaces/<ns>/<route> accept its documents. A source is imported with its first
-document, because most commands read none and importing the parser of SQL alone takes 0.1 s of a processor.
+To add a source, write its folder or module in fll_hbase/sources and add its line to FORMATS. Then
+`fll record`, the Spark jobs and POST /v3/namespaces/<ns>/<route> accept its documents. A source is imported
+with its first document, because most commands read none and importing the parser of SQL alone takes 0.1 s of
+a processor.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from fll_hbase.runtime import typed_json
 from fll_hbase.runtime.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.sources import derived_columns, strict_json
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.native.cached_reader import CachedDocumentReader, OperationCache
 
 if TYPE_CHECKING:
     from fll_hbase.sources import sql
+    from fll_hbase.sources.native.cached_reader import CachedDocumentReader, OperationCache
     from fll_hbase.sources.native.document import Reading
     from fll_hbase.sources.warehouses.rows import ParsedRows
 
@@ -237,6 +238,7 @@ FORMATS = (
 def import_sources() -> None:
     """Import the readers of all formats, so that no request of a server has to wait for them."""
     from fll_hbase.sources import cdap, datahub, dbt, sql  # noqa: F401
+    from fll_hbase.sources.native import cached_reader  # noqa: F401
     from fll_hbase.sources.openlineage import sql_facet  # noqa: F401
     from fll_hbase.sources.warehouses import bigquery, databricks, snowflake, trino  # noqa: F401
 
@@ -331,6 +333,9 @@ class DocumentReader:
     ) -> None:
         self._columns = columns
         self._name_rules = name_rules or NameRules()
+        # Imported here, because the commands that only send documents read none.
+        from fll_hbase.sources.native.cached_reader import CachedDocumentReader
+
         self._native = CachedDocumentReader(cache, scope=scope)
 
     @property

@@ -46,12 +46,13 @@ def imported(program: str) -> list[str]:
         (command("--help"), [], 180),
         (command("field", "--help"), ["rich"], 330),
         (command("report", "consumption", "--help"), ["rich"], 400),
+        (command("diff", "--help"), ["rich"], 330),
         (command("record", "--help"), ["rich"], 330),
         (command("capture", "run", "--help"), [], 220),
         (_CONNECT, ["requests"], 500),
         ("import fll_hbase.recorder", ["requests"], 500),
     ],
-    ids=["version", "help", "field", "report", "record", "capture", "connect", "recorder"],
+    ids=["version", "help", "field", "report", "diff", "record", "capture", "connect", "recorder"],
 )
 def test_what_is_imported(program: str, libraries: list[str], modules_max: int) -> None:
     modules = imported(program)

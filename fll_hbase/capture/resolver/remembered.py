@@ -55,10 +55,11 @@ class RddMemory:
         for rdd, ids in read:
             if any(number in self._columns for number in ids):
                 self._rdds[rdd] = ids
-        for rdd, ids in read:
-            for first, number in zip(self._rdds.get(rdd, ()), ids, strict=False):
-                if first in self._columns:
-                    self._columns.setdefault(number, self._columns[first])
+        pairs = [pair for rdd, ids in read for pair in zip(self._rdds.get(rdd, ()), ids, strict=False)]
+        # Looked up first, since adding a column may remove one that is still to be copied.
+        columns = {number: self._columns[first] for first, number in pairs if first in self._columns}
+        for number, column in columns.items():
+            self._columns.setdefault(number, column)
 
     def column(self, number: int) -> NamedColumn | None:
         """Return the lineage of the column with an id, or None if the id is unknown."""

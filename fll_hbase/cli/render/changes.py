@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,11 +15,14 @@ from fll_hbase.cli.render.time_text import Moment, describe_window, format_with_
 from fll_hbase.model.datasets import WHOLE_DATASET
 from fll_hbase.queries.diff import ChangedField, DatasetDiff, DatasetDiffAnswer, DiffAnswer, Parts
 from fll_hbase.queries.history import History, HistoryAnswer
-from fll_hbase.queries.impact.change_impact import Change, ComparedProgram, ImpactAnswer
 from fll_hbase.queries.impact.wording import FIELD_TITLES, count_kinds
 from fll_hbase.queries.reports.report_document import count_text
 from fll_hbase.queries.time_window import WindowText
 from fll_hbase.runtime.escape import escape_control
+
+if TYPE_CHECKING:
+    # It would import the readers of all sources.
+    from fll_hbase.queries.impact.change_impact import Change, ComparedProgram, ImpactAnswer
 
 _PART_COLUMNS = ("", "part", "name", "detail")
 _CHANGE_COLUMNS = (Column("change", grouped=True), "field", "to", "fields", "datasets", "programs")

@@ -1,1 +1,1 @@
-"""Shared parts of the sources that read exported query history of warehouses."""
+"""Sources that read exported query history of warehouses, and their shared parts."""

@@ -188,7 +188,8 @@ def _number_to_text(number: float) -> str:
 def path_dataset(path: str, namespace: str) -> Dataset:
     """Return a path as captured jobs and OpenLineage name it: `s3://bucket/a/` is `a` in `s3://bucket`.
 
-    Partitions at its end are removed. A path without a short scheme is in `namespace`, unchanged.
+    Partitions at its end are removed. A path without a scheme, or whose own namespace is too long,
+    is in `namespace`, unchanged.
     """
     dataset = Dataset(*path_name(path))
     is_uri = _SCHEME.match(path) and len(dataset.namespace.encode()) <= ID_BYTES_MAX

@@ -118,6 +118,7 @@ def claim_paths(
         checkpoint=HadoopDirectory(spark, paths.checkpoint).url,
         rejects=HadoopDirectory(spark, paths.rejects).url,
         ending=source.ending,
+        begun="",
     )
     agreed = claim_checkpoint(spark, paths.checkpoint, identity)
     return BatchRejects(spark, paths.rejects, agreed.owner)

@@ -41,8 +41,8 @@ class StreamIdentity:
     source: str
     checkpoint: str
     rejects: str
-    ending: str = ""
-    begun: str = ""
+    ending: str
+    begun: str
 
     @property
     def owner(self) -> str:

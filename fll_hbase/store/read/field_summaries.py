@@ -50,7 +50,7 @@ class DatasetSummary:
 
 
 class FieldSummaryReader(Reader):
-    """Reads summaries of windows, without failed runs. Threads may share it.
+    """Reads summaries of windows. Threads may share it.
 
     Methods except `summary` raise NotFound for an empty answer if the name was never recorded. All methods
     raise StoreUnavailable, DeadlineExceeded and CorruptRow.

@@ -426,7 +426,7 @@ def _count(
 ) -> None:
     """Count a run on its run row's day if its reference is there, or else note the actual day."""
     tail, row = reference
-    key = ContentDay(head.checksum, day_of(head.start_ms))
+    key = calendar_rows.day_of_head(head)
     start_ms, run = layout.parse_reference_tail(tail)
     is_valid = start_ms == head.start_ms and _column(head) in row
     if not is_valid:

@@ -49,3 +49,13 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.column(81) == COLUMN
     memory.put(range(100, 103), [COLUMN] * 3, ROWS)
     assert memory.column(81) is None
+
+
+def test_a_full_memory_links_all_columns_of_an_rdd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "COLUMNS_MAX", 6)
+    memory = RddMemory()
+    memory.put([1, 2, 3], [COLUMN] * 3, ROWS)
+    memory.link([read(7, 1, 2, 3)])
+    memory.put([11, 12, 13], [COLUMN] * 3, ROWS)
+    memory.link([read(7, 31, 32, 33)])
+    assert [memory.column(number) for number in (31, 32, 33)] == [COLUMN] * 3

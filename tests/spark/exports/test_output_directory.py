@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from fll_hbase.runtime.errors import ConfigurationError, LineageError
 from fll_hbase.spark.exports import output_directory
-from fll_hbase.spark.exports.hadoop_files import HadoopDirectory
+from fll_hbase.spark.exports.hadoop_files import HadoopDirectory, is_subdirectory
 from fll_hbase.spark.exports.output_directory import MANIFEST, NEW, REJECTS, OutputDirectory, Owner, claim
 
 OWNER = Owner(REJECTS, "load")
@@ -284,3 +284,18 @@ def test_no_file_of_anybody_is_ever_deleted_or_moved(
         theirs |= {f"out/{path}": raw for path, raw in add(folder, between).items()}
     present = contents(home)
     assert {path: present.get(path) for path in theirs} == theirs
+
+
+@pytest.mark.parametrize(
+    ("path", "parent", "is_below"),
+    [
+        ("hdfs://127.0.0.1:8020/in/rejects", "hdfs://127.0.0.1:8020", True),
+        ("hdfs://127.0.0.1:8020/in/rejects", "hdfs://127.0.0.1:8020/", True),
+        ("hdfs://127.0.0.1:8020/in", "webhdfs://127.0.0.1:8020/in", True),
+        ("hdfs://127.0.0.1:8020/in-old", "hdfs://127.0.0.1:8020/in", False),
+        ("hdfs://127.0.0.1:8020/in", "hdfs://127.0.0.1:8021/", False),
+        ("/data/a/b", "file:/data/a/", True),
+    ],
+)
+def test_directories_below_others(spark: SparkSession, path: str, parent: str, is_below: bool) -> None:
+    assert is_subdirectory(spark, path, parent) is is_below

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -83,7 +84,8 @@ def test_a_store_that_was_moved_is_corrected_by_hand_and_a_broken_file_refused(s
         setup.drain(url=moved)
     file.write_text(text.replace(setup.url, moved))
     assert setup.drain(url=moved) == []
-    for broken in ("", "[]", "{}", '{"store": 1}'):
+    incomplete = {name: value for name, value in json.loads(file.read_text()).items() if name != "begun"}
+    for broken in ("", "[]", "{}", '{"store": 1}', json.dumps(incomplete)):
         file.write_text(broken)
         with pytest.raises(ConfigurationError, match="not the identity of a stream"):
             setup.drain(url=moved)
@@ -134,7 +136,9 @@ def test_a_stream_beside_another_of_the_same_checkpoint_ends_with_what_to_do(set
 
 
 def test_credentials_are_not_written(spark: SparkSession, tmp_path: Path) -> None:
-    identity = StreamIdentity("hbase://a:9090/t", "s3a://key:secret@bucket/folder", "file:/c", "file:/r")
+    identity = StreamIdentity(
+        "hbase://a:9090/t", "s3a://key:secret@bucket/folder", "file:/c", "file:/r", "", ""
+    )
     agreed = claim_checkpoint(spark, str(tmp_path / "c"), identity)
     assert agreed.source == "s3a://bucket/folder"
     assert "secret" not in (tmp_path / "c" / IDENTITY_FILE).read_text()

@@ -26,7 +26,7 @@ from fll_hbase.sources.sql.queries.column_provenance import (
     merge_columns,
 )
 from fll_hbase.sources.sql.queries.expression_inputs import clause_dependencies, collect_inputs, field_column
-from fll_hbase.sources.sql.queries.query_results import statement_scope
+from fll_hbase.sources.sql.queries.query_results import statement_scope, unknown_result
 from fll_hbase.sources.sql.queries.scope import Resolver, Scope
 from fll_hbase.sources.sql.queries.select_list import SelectList
 from fll_hbase.sources.sql.script.script_state import ScriptState, TableWrite, UnknownTarget, temporary_mark
@@ -51,6 +51,8 @@ def insert(resolver: Resolver, node: exp.Expr) -> None:
         script.warn(f"the rows written into {target.dataset.name!r} are not known")
         if target.dataset in script.temporary:
             script.add_unknown_rows(target.dataset)
+        # The last result may be of a statement in the WITH of this one.
+        script.returned = unknown_result(resolver, node)
         return
     mark_defaults(script, source)
     result = resolver.query(source)

@@ -214,11 +214,8 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
     """Read a statement that writes inside a WITH; return the columns of its RETURNING, unknown for others."""
     if type(node) not in _STATEMENTS:
         return unknown_result(resolver, node)
-    script = resolver.script
-    returned_before = script.returned
     _STATEMENTS[type(node)](resolver, node)
-    # A statement that could only warn returns nothing, and the last result is of another statement.
-    return unknown_result(resolver, node) if script.returned is returned_before else script.returned
+    return resolver.script.returned
 
 
 def _use(resolver: Resolver, node: exp.Expr) -> None:

@@ -25,3 +25,13 @@ def test_a_renamed_temporary_table_is_found_after_use() -> None:
     schema = {"C.Z.X": ["B"], "C.S.S": ["A"]}
     lineage = read(text, dialect="snowflake", defaults={"catalog": "C", "schema": "S"}, schema=schema)
     assert direct(lineage) == {"C.Z.T.A": {"C.S.S.A"}, "C.Z.T.B": {"C.Z.X.B"}}
+
+
+def test_a_temporary_table_that_is_renamed_with_a_schema_is_not_found_in_another() -> None:
+    text = """
+        CREATE TEMP TABLE x AS SELECT a FROM s; ALTER TABLE x RENAME TO q.y; USE SCHEMA z;
+        INSERT INTO t (a) SELECT a FROM y
+    """
+    schema = {"C.Z.Y": ["A"], "C.S.S": ["A"]}
+    lineage = read(text, dialect="snowflake", defaults={"catalog": "C", "schema": "S"}, schema=schema)
+    assert direct(lineage) == {"C.Z.T.A": {"C.Z.Y.A"}}

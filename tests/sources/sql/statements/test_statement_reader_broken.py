@@ -357,12 +357,17 @@ def test_forgetting_looks_at_the_named_tables_alone() -> None:
     assert calls[0] == calls[1]
 
 
-def test_a_nested_statement_without_rows_returns_nothing_of_the_one_before() -> None:
-    text = """
-        WITH a AS (INSERT INTO t1 (id) SELECT s.id FROM s RETURNING id),
-             b AS (INSERT INTO t2 DEFAULT VALUES RETURNING id)
-        INSERT INTO t3 (id) SELECT id FROM b
-    """
+@pytest.mark.parametrize(
+    "nested",
+    [
+        "a AS (INSERT INTO t1 (id) SELECT s.id FROM s RETURNING id),"
+        " b AS (INSERT INTO t2 DEFAULT VALUES RETURNING id)",
+        "b AS (WITH a AS (INSERT INTO t1 (id) SELECT s.id FROM s RETURNING id)"
+        " INSERT INTO t2 DEFAULT VALUES RETURNING id)",
+    ],
+)
+def test_a_nested_statement_without_rows_returns_nothing_of_the_one_before(nested: str) -> None:
+    text = f"WITH {nested} INSERT INTO t3 (id) SELECT id FROM b"
     reading = sql_readings.read(text, dialect="postgres", schema=SCHEMA)
     assert sql_readings.direct(reading) == {"t1.id": {"s.id"}}
     assert "column 'id': unknown in 'b'" in sql_readings.warnings(reading)
