@@ -189,12 +189,14 @@ def ancestors(spark: SparkSession, path: str) -> Iterator[Any]:
 
 def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
     """Return whether a directory is `parent` or below it, by any scheme. Neither has to exist."""
-    (host, directory), (other_host, other) = (_place(next(ancestors(spark, item))) for item in (path, parent))
+    (host, directory), (other_host, other) = (
+        _host_and_path(next(ancestors(spark, item))) for item in (path, parent)
+    )
     # With the slash, so that `/data/rejects-old` is not below `/data/rejects`.
     return host == other_host and f"{directory}/".startswith(f"{other}/")
 
 
-def _place(path: Any) -> tuple[str, str]:
+def _host_and_path(path: Any) -> tuple[str, str]:
     """Return the host or bucket of Hadoop's path, else "", and its path without a slash at its end."""
     uri = path.toUri()
     return uri.getAuthority() or "", str(uri.getPath()).rstrip("/")
